@@ -21,9 +21,9 @@ from benchmarks import machine
 
 HERE = Path(__file__).parent
 PAGES = {
-    "b": "docs/benchmarks.md",
-    "c": "docs/comparison.md",
-    "m": "docs/models.md",
+    "b": "docs/results/benchmarks.md",
+    "c": "docs/results/comparison.md",
+    "m": "docs/reference/models.md",
     "r": "README.md",
 }
 

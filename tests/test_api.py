@@ -55,7 +55,7 @@ def test_every_name_stands_on_one_page_of_the_reference(monkeypatch):
     found = re.findall(r"^\.\. auto\w+:: gramian\.(\w+)$", "\n".join(pages().values()), re.MULTILINE)
     assert sorted(found) == sorted(gramian.__all__)
     listed = re.findall(
-        r"^reference/(\w+)$", (ROOT / "docs" / "reference.md").read_text("utf-8"), re.MULTILINE
+        r"^\.\./python/(\w+)$", (ROOT / "docs" / "reference" / "python.md").read_text("utf-8"), re.MULTILINE
     )
     assert listed == list(pages())
 

@@ -29,8 +29,8 @@ NOT_RUN = ("pip ", "make ", "git ")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PAGES = [
     page
-    for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("docs/howto/*.md")))
-    if BLOCK.search(page.read_text("utf-8"))
+    for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("docs/*/*.md")))
+    if page.parent.name not in ("gallery", "python") and BLOCK.search(page.read_text("utf-8"))
 ]
 
 

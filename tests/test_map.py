@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "gramian"
-WALK = (ROOT / "docs" / "walk.md").read_text("utf-8")
+WALK = (ROOT / "docs" / "explanation" / "walk.md").read_text("utf-8")
 MAP = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 NOT_ROOMS = ("__init__", "__main__", "__pycache__")
 

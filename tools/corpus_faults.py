@@ -43,9 +43,9 @@ def half_written(output: Path) -> list[str]:
     """Name what is seen in an output and is not what its manifest says."""
     found, there = [], shards(output)
     for path in output.glob("**/*.manifest.json"):
-        manifest = json.loads(path.read_text())
-        name = (path.parent / manifest["output"]).relative_to(output).as_posix()
-        if there.get(name) != manifest["sha256"]:
+        result = json.loads(path.read_text())["result"]
+        name = (path.parent / result["output"]).relative_to(output).as_posix()
+        if there.get(name) != result["sha256"]:
             found.append(name)
     return found
 

@@ -1,6 +1,6 @@
 """Kill commands at random moments and start them again: the result is that of an undisturbed run, and nothing half-written is seen.
 
-    python -m tools.kill_tests [train search ensemble rerank experiment parse ...] [--times 20] [--seed 0] [--trees 150]
+    python -m tools.kill_tests [train search ensemble rerank experiment parse corpus ...] [--times 20] [--seed 0] [--trees 150]
 
 Each command runs on trees sampled from a made-up English, is killed (SIGKILL) after a random share of the time that it takes
 undisturbed, and started again, until it has been killed so many times; then it is left to finish. Whenever it finishes, its
@@ -46,6 +46,12 @@ def without_times(folder: Path) -> bytes:
     return json.dumps(kept, sort_keys=True).encode()
 
 
+def shards(folder: Path) -> bytes:
+    """Return the outputs of a corpus, with their names."""
+    files = sorted((folder / "corpus").glob("[!.]*/*.jsonl"))
+    return b"".join(f"{path.relative_to(folder)}\n".encode() + path.read_bytes() for path in files)
+
+
 def commands(folder: Path, trees: int) -> dict[str, tuple[Command, Callable[[Path], bytes]]]:
     """Write the data; return each command, and how to read its result once it is there."""
     from made_up_english import sample
@@ -53,7 +59,11 @@ def commands(folder: Path, trees: int) -> dict[str, tuple[Command, Callable[[Pat
     sampled = list(sample(trees, 1))
     bank, text, model = (str(folder / name) for name in ("trees.mrg", "sentences.txt", "small.grammar"))
     Path(bank).write_text("".join(f"{tree}\n" for tree in sampled))
-    Path(text).write_text("".join(" ".join(tree.words) + "\n" for tree in sample(20 * trees, 2)))
+    lines = [" ".join(tree.words) + "\n" for tree in sample(20 * trees, 2)]
+    Path(text).write_text("".join(lines))
+    (folder / "texts").mkdir()
+    for number in range(8):
+        (folder / "texts" / f"{number}.txt").write_text("".join(lines[number::8]))
     (folder / "settings.toml").write_text(
         'sizes = [40, 80]\nstates = 4\ntest_sentences = 10\nmethods = ["pcfg", "spectral-cluster", "em"]\n'
     )
@@ -107,6 +117,10 @@ def commands(folder: Path, trees: int) -> dict[str, tuple[Command, Callable[[Pat
         ),
         "experiment": (command_line("experiment", "learning-curve", bank, *planned), without_times),
         "parse": (command_line("parse", text, "-m", model, "--tokens", "-o", "{}/result", "-q"), small),
+        "corpus": (
+            command_line("parse", str(folder / "texts"), "-m", model, "--tokens", "-o", "{}/corpus/", "-q"),
+            shards,
+        ),
     }
 
 

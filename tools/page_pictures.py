@@ -1,4 +1,4 @@
-"""The pictures of docs/page.md, taken anew: the page with the English model of today, in headless Chromium; and the tree of the README.
+"""Take the pictures of docs/howto/web-page.md in headless Chromium, with the current English model, and the tree of the README.
 
     python -m tools.page_pictures [FOLDER]
 

@@ -2,12 +2,12 @@
 
     python -m tools.server_load [MODEL] [--clients 50] [--greedy 0] [--seconds 60]
 
-Starts ``gramian serve`` with MODEL, or with one learnt from a made-up English. Polite clients ask for trees of short sentences
-without pause; beside them rude ones send bodies over the limit, bytes that are not UTF-8, sentences of 1,000 words, paths that lead
-out, wrong methods, and headers that do not end. Greedy ones ask without pause for twenty trees of 300 words by every decoder, or of
-words of many kilobytes; a polite client should not notice. Prints one JSON object; exits with 1 if an answer is not as it should be, if
-one of a hundred polite answers took more than 2 s, or if memory grew by more than a tenth after half as long a time before, in which
-caches fill and threads start.
+Starts ``gramian serve`` with MODEL, or with one learnt from a made-up English. Polite clients ask for trees of short sentences without
+pause; beside them rude ones send bodies over the limit, bytes that are not UTF-8, sentences of 1,000 words, paths that lead out, wrong
+methods, and headers that do not end. Greedy ones ask without pause for twenty trees of 300 words by every decoder, or of words of many
+kilobytes, unbroken or between tabs; a polite client should not notice. Prints one JSON object; exits with 1 if an answer is not as it
+should be, if one of a hundred polite answers took more than 2 s, or if memory grew by more than a tenth after half as long a time before,
+in which caches fill and threads start.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ GREEDY = (
     json.dumps({"sentence": "the dog slept and " * 75, "decoders": DECODERS, "k": 20}).encode(),
     json.dumps({"sentence": "the dog slept . " * 250, "decoders": DECODERS, "k": 20}).encode(),
     json.dumps({"sentence": f"the {'x' * 120_000} slept ."}).encode(),
+    json.dumps({"sentence": "_" * 80_000}).encode(),
+    json.dumps({"sentence": "the\tdog\tslept\t" * 600}).encode(),
+    json.dumps({"sentence": "a@b." * 20_000}).encode(),
 )
 _GROWTH, _SECONDS = 1.1, 2.0
 

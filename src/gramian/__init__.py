@@ -7,6 +7,6 @@ from __future__ import annotations
 
 from gramian.lazy_names import attach_names
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __getattr__, __dir__, __all__ = attach_names(__name__, __file__)

@@ -145,7 +145,22 @@ def test_eval_prints_the_four_scores(folder):
     assert scores["las"] == pytest.approx(100 * 55 / 80, abs=1e-9)
     assert scores["uas_no_punctuation"] == pytest.approx(100 * 55 / 60, abs=1e-9)
     assert scores["las_no_punctuation"] == pytest.approx(100 * 55 / 60, abs=1e-9)
+    assert scores["conll18"]["UAS"]["f1"] == pytest.approx(100 * 75 / 80, abs=1e-9)
     assert "93.75" in run("eval", folder / "train.conllu", predicted).stdout
+
+
+def test_eval_aligns_other_words_by_their_characters(folder):
+    predicted = folder / "joined.conllu"
+    # In 5 of 20 sentences, "sleep." is one token: 3 of 4 words are left, 2 of them aligned.
+    start = TREEBANK.index("3\tsleep")
+    whole = TREEBANK[start : TREEBANK.index("\n\n") + 1]
+    joined = "3\tsleep.\tsleep\tVERB\tVBP\t_\t0\troot\t0:root\t_\n"
+    predicted.write_text(TREEBANK.replace(whole, joined, 5), encoding="utf-8")
+    scores = json.loads(run("eval", folder / "train.conllu", predicted, "--json").stdout)
+    assert "uas" not in scores
+    words = scores["conll18"]["Words"]
+    assert words["precision"] == pytest.approx(100 * 70 / 75, abs=1e-9)
+    assert words["recall"] == pytest.approx(100 * 70 / 80, abs=1e-9)
 
 
 def test_draw_shows_an_automaton(folder):

@@ -247,3 +247,19 @@ def test_what_holds_no_confidences_is_refused(files, parses, evaluate, line, fau
     assert (code, out) == (2, "")
     assert f"{parses}:2" in err
     assert fault in err
+
+
+def test_binary_trees_have_equal_precision_and_recall(files, evaluate, tmp_path) -> None:
+    gold, pred = tmp_path / "cnf.gold", tmp_path / "cnf.pred"
+    gold.write_text("(S (NP (PRP we)) (VP (VBP eat) (NP (JJ red) (NNS apples))) (. .))\n", encoding="utf-8")
+    pred.write_text("(S (NP (PRP we)) (VP (VBP eat) (JJ red) (NNS apples)) (. .))\n", encoding="utf-8")
+    code, out, _ = evaluate(str(gold), str(pred), "--cnf", "--json")
+    found = json.loads(out)
+    # Gold: S 0-5, @S 0-4, VP 1-4, NP 2-4; predicted: S 0-5, @S 0-4, VP 1-4, @VP 1-3.
+    assert code == 0
+    assert [found["all"][name] for name in ("recall", "precision", "f1", "unlabelled_f1")] == [75.0] * 4
+    assert "prm:cnf" in found["signature"]
+    assert "punct:kept" in found["signature"]
+    code, _, err = evaluate(*files, "--cnf", "--calibration")
+    assert code == 2
+    assert "mutually exclusive" in err

@@ -34,14 +34,15 @@ from benchmarks.machine import peak_megabytes
 from numba import config
 
 from gramian.errors import GramianError
-from tools.fuzz import models, requests, texts
+from tools.fuzz import files, models, requests, texts
 
 PARSERS: dict[str, Callable[[], tuple[texts.Make, texts.Read]]] = {
     "brackets": texts.brackets, "conllu": texts.conllu, "pautomac": texts.pautomac, "tagged": texts.tagged, "records": texts.records,
     "sentences": texts.sentences, "heads": texts.heads, "toml": texts.toml, "grammar": models.grammar, "text": models.text,
     "ensemble": models.ensemble,
     "reranker": models.reranker, "span-crf": models.span_crf, "neural": models.neural, "automaton": models.automaton,
-    "dependency": models.dependency, "http": requests.http,
+    "dependency": models.dependency, "http": requests.http, "words": files.words, "compressed": files.compressed,
+    "corpus": files.corpus, "documents": files.documents, "stopped": files.stopped, "patterns": files.patterns, "scripts": files.scripts,
 }  # fmt: skip
 SECONDS, MEGABYTES = 5.0, 1024
 _ADDRESS_SPACE = 6 << 30  # so that an input that asks for all memory fails alone

@@ -53,9 +53,11 @@ _MODEL = typer.Option(..., "--model", "-m", help="A file that 'gramian dep train
 def _train_settings() -> Mapping[str, Setting]:
     from gramian.dependency import SHAGParser
     from gramian.settings import declared_settings
+    from gramian.training.papers import paper_setting
 
     declared = declared_settings(SHAGParser)
-    return {name: one for name, one in declared.items() if name not in ("n_jobs", "verbose")}
+    offered = {name: one for name, one in declared.items() if name not in ("n_jobs", "verbose")}
+    return offered | {"paper": paper_setting("dep train")}
 
 
 class DependencyTrainCommand(SettingsCommand):
@@ -89,11 +91,14 @@ def train(
     import time
 
     from gramian.dependency import SHAGParser
+    from gramian.training.papers import with_paper
     from gramian.trees import read_conllu
 
     began = time.perf_counter()
     given = {"method": method, "n_states": states, "random_state": seed}
-    chosen = chosen_settings(given, assignments, config, _train_settings, "dep train")
+    chosen = with_paper(
+        chosen_settings(given, assignments, config, _train_settings, "dep train"), "dep train"
+    )
     parameters = {name.replace(".", "__"): value for name, value in chosen.items()}
     learner = SHAGParser(n_jobs=jobs or -1).set_params(**parameters)
     with new_model(output, force):
@@ -229,28 +234,42 @@ def draw(
 @app.command("eval")
 def evaluate(
     gold: str = typer.Argument(help="Gold CoNLL-U: a file, a folder, or - for stdin."),
-    pred: str = typer.Argument(help="Predicted CoNLL-U of the same sentences."),
+    pred: str = typer.Argument(help="Predicted CoNLL-U of the same text."),
     as_json: bool = AS_JSON,
-    subtypes: bool = typer.Option(True, help="Whether nsubj and nsubj:pass are different relations."),
+    subtypes: bool = typer.Option(
+        True, help="Whether nsubj and nsubj:pass differ; CoNLL 2018 never compares subtypes."
+    ),
 ) -> None:
-    """Score predicted arcs: UAS and LAS in percent.
+    """Score a prediction by the metrics of the CoNLL 2018 shared task.
 
-    Both are given with and without punctuation.
+    Words are aligned by their characters, so that the prediction may have other tokens and sentences. Where the words are the same,
+    UAS and LAS are given over all words and without punctuation, too.
     """
     from gramian.evaluate.attachments import attachment_scores
+    from gramian.evaluate.conll_scores import conll_scores
 
     if gold == pred == "-":
         raise OptionError("only one of the files can be stdin")
-    scores = attachment_scores([*_sentences(gold)], [*_sentences(pred)], subtypes=subtypes)
-    figures = scores.as_dict()
+    ours, theirs = [*_sentences(gold)], [*_sentences(pred)]
+    table = conll_scores(ours, theirs)
+    same_words = [sentence.words for sentence in ours] == [sentence.words for sentence in theirs]
+    scores = attachment_scores(ours, theirs, subtypes=subtypes) if same_words else None
+    figures = {} if scores is None else scores.as_dict()
     names = [name for name in figures if name.startswith(("uas", "las"))]
+    signatures = {} if scores is None else {name: scores.signature(name) for name in names}
     if as_json:
-        signatures = {name: scores.signature(name) for name in names}
-        print_json({**figures, "signatures": signatures}, indent=2)
+        columns = ("precision", "recall", "f1", "accuracy")
+        conll = {metric: {name: getattr(score, name) for name in columns} for metric, score in table.items()}
+        print_json({**figures, "conll18": conll, "signatures": signatures}, indent=2)
         return
-    print(f"{counted(len(scores.rows), 'sentence')}, {counted(int(figures['words']), 'word')}")
-    for name in names:
-        print(f"{figures[name]:6.2f}  {scores.signature(name)}")
+    print(f"{counted(len(ours), 'sentence')}, {counted(sum(map(len, ours)), 'word')}")
+    print("metric     precision  recall      F1  of aligned words")
+    for metric, score in table.items():
+        print(
+            f"{metric:9}  {score.precision:9.2f}  {score.recall:6.2f}  {score.f1:6.2f}  {score.accuracy:16.2f}"
+        )
+    for name, signature in signatures.items():
+        print(f"{figures[name]:6.2f}  {signature}")
 
 
 def _sentences(source: str, hint: str = _NONE_LEFT_OUT, *, arcs: bool = True) -> Iterator[Sentence]:

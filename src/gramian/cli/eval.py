@@ -31,6 +31,9 @@ def evaluate(
         None, "--model", "-m", help="Normalise gold as this model's treebank was, as train --dev does."
     ),
     prm: str = typer.Option("collins", help="EVALB parameter file, or one of: collins, spmrl."),
+    cnf: bool = typer.Option(
+        False, "--cnf", help="Score binary trees, as some papers on L-PCFGs do; --prm has no effect then."
+    ),
     as_json: bool = AS_JSON,
     per_sentence: bool = typer.Option(False, "--per-sentence", help="List every sentence, as EVALB does."),
     by_label: bool = typer.Option(False, "--by-label", help="Add the scores of each label."),
@@ -53,6 +56,7 @@ def evaluate(
     drop none. Sentences that differ in their words, number or order are an error.
     """
     from gramian.evaluate import (
+        CNF,
         COLLINS,
         METRICS,
         SPMRL,
@@ -68,10 +72,12 @@ def evaluate(
 
     if [gold, pred, compare].count("-") > 1:
         raise OptionError("only one of the files can be stdin")
+    if cnf and calibration:
+        raise OptionError("--cnf and --calibration are mutually exclusive")
     built_in = {one.name: one for one in (COLLINS, SPMRL)}
-    parameters = built_in[prm] if prm in built_in else Parameters.from_file(prm)
+    parameters = CNF if cnf else built_in[prm] if prm in built_in else Parameters.from_file(prm)
     with without_cycle_search():
-        form = _gold_trees(_read(gold), preset, model)
+        form = _gold_trees(_read(gold), preset, model, cnf)
         prepared = GoldBrackets(form.gold, parameters)
         parses = form.kept(_read_parses(pred)) if calibration else []
         trees = form.fitted([tree for tree, _ in parses] if calibration else _read(pred))
@@ -125,15 +131,18 @@ class _GoldTrees(NamedTuple):
     gold: list[Tree]
     preset: str | None = None
     wordless: frozenset[int] = frozenset()
+    is_binary: bool = False
 
     def fitted(self, trees: list[Tree]) -> list[Tree]:
         """Return predicted trees in the same form, and without those of sentences that were left out."""
+        from gramian.evaluate import chomsky_normal_form
         from gramian.trees import annotation_scheme, normalise
 
         if self.preset is None:
             return trees
         options = annotation_scheme(self.preset).options
-        return [normalise(tree, options).tree for tree in self.kept(trees)]
+        normal = [normalise(tree, options).tree for tree in self.kept(trees)]
+        return [chomsky_normal_form(tree) for tree in normal] if self.is_binary else normal
 
     def kept(self, things: list[_Thing]) -> list[_Thing]:
         """Leave out what belongs to gold trees that were left out, if it is there."""
@@ -142,7 +151,8 @@ class _GoldTrees(NamedTuple):
         return [thing for place, thing in enumerate(things) if place not in self.wordless]
 
 
-def _gold_trees(trees: list[Tree], preset: str | None, model: str | None) -> _GoldTrees:
+def _gold_trees(trees: list[Tree], preset: str | None, model: str | None, is_binary: bool) -> _GoldTrees:
+    from gramian.evaluate import chomsky_normal_form
     from gramian.parsing.model_store import load_model
     from gramian.trees import normalise
     from gramian.trees.scheme import DEFAULT_SCHEME, annotation_scheme, find_scheme
@@ -151,16 +161,18 @@ def _gold_trees(trees: list[Tree], preset: str | None, model: str | None) -> _Go
         raise OptionError("--model says which preset it is; try: without --preset")
     wanted = annotation_scheme(load_model(model).preset).name if model is not None else preset
     scheme, _ = find_scheme(trees, wanted or "auto")
-    if wanted is None and scheme is DEFAULT_SCHEME:
+    if wanted is None and scheme is DEFAULT_SCHEME and not is_binary:
         return _GoldTrees(trees)
-    if wanted is None:
+    if wanted is None and scheme is not DEFAULT_SCHEME:
         say(
             f"gramian: gold's labels look like those of preset {scheme.name}, and are cut so;"
             " --preset takes another"
         )
     normal = [normalise(tree, scheme.options).tree for tree in trees]
     empty = frozenset(place for place, tree in enumerate(normal) if tree.is_empty)
-    return _GoldTrees([tree for tree in normal if not tree.is_empty], scheme.name, empty)
+    kept = [tree for tree in normal if not tree.is_empty]
+    gold = [chomsky_normal_form(tree) for tree in kept] if is_binary else kept
+    return _GoldTrees(gold, scheme.name, empty, is_binary)
 
 
 def _read(source: str) -> list[Tree]:

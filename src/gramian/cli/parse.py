@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 def _all_settings() -> Mapping[str, Setting]:
     from gramian.parsing.parser_settings import parse_settings
+    from gramian.training.papers import paper_setting
 
-    return parse_settings()
+    return parse_settings() | {"paper": paper_setting("parse")}
 
 
 class ParseCommand(SettingsCommand):
@@ -101,8 +102,9 @@ def parse(
     from gramian.parsing.parser_settings import CORPUS_FORMATS, CorpusSettings, parser_options
     from gramian.parsing.result import LOW_CONFIDENCE
     from gramian.parsing.sentence_formats import read_sentences
+    from gramian.training.papers import with_paper
 
-    chosen = chosen_settings({}, assignments, config, _all_settings, "parse")
+    chosen = with_paper(chosen_settings({}, assignments, config, _all_settings, "parse"), "parse")
     command, options, corpus_settings = parser_options(chosen)
     formats = {
         *(["lines"] if lines else ()),

@@ -62,10 +62,12 @@ _STOP = "<stop>"
 def _train_settings() -> Mapping[str, Setting]:
     from gramian.automata.methods import METHODS, method_settings
     from gramian.settings import Setting
+    from gramian.training.papers import paper_setting
     from gramian.value_types import OneOf
 
     about = "How to learn; best averages what predicts best."
-    return {"method": Setting("method", OneOf(*METHODS), "best", about), **method_settings()}
+    method = Setting("method", OneOf(*METHODS), "best", about)
+    return {"method": method, "paper": paper_setting("wfa train"), **method_settings()}
 
 
 class SequenceTrainCommand(SettingsCommand):
@@ -100,9 +102,11 @@ def train(
     from time import monotonic
 
     from gramian.automata.methods import learner_of
+    from gramian.training.papers import with_paper
 
     given = {"n_states": states, "method": method, "random_state": seed}
     chosen = chosen_settings(given, assignments, config, _train_settings, "wfa train")
+    chosen = with_paper(chosen, "wfa train")
     learner = learner_of(
         chosen.pop("method", "best"), chosen.pop("n_states", "auto"), settings=chosen, n_jobs=jobs or -1
     )

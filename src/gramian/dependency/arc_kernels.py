@@ -17,10 +17,12 @@ from gramian.kernels import helper_kernel, kernel
 from gramian.loglinear.adagrad_kernels import take_step
 from gramian.loglinear.hashing_kernels import add_values, length_class, mix, parts_at_places
 
-_MOST_FEATURES = 128
+_MOST_FEATURES = 256
 _TAG, _COARSE = 0, 3
 _DISTANCES = (10, 20)
-_BETWEEN, _ALL_BETWEEN = np.uint64(52), np.uint64(53)
+_BETWEEN, _ALL_BETWEEN = np.uint64(252), np.uint64(253)
+_PAIR, _TAGGED_PAIR = np.uint64(200), np.uint64(220)  # and the number of the morphological feature
+_FIRST_FEATURE, _ABSENT = 9, 6
 
 
 @kernel
@@ -32,7 +34,7 @@ def _stretch(head, modifier):
 @kernel
 def _packed(template, direction, a, b, third):
     """Hash the number and values of a template, all uint64, as the packed scheme of :mod:`gramian.loglinear.hashing` does."""
-    first = template | direction << np.uint64(6) | a << np.uint64(11) | b << np.uint64(31)
+    first = template | direction << np.uint64(8) | a << np.uint64(13) | b << np.uint64(33)
     return mix(first * np.uint64(0x9E3779B97F4A7C15), third)
 
 
@@ -58,7 +60,18 @@ def _arc_features(templates, parts, tokens, head, modifier, slots):
             count += 1
     h_coarse, m_coarse = np.uint64(tokens[_COARSE, h]), np.uint64(tokens[_COARSE, m])
     slots[count] = _packed(_ALL_BETWEEN, direction, h_coarse, m_coarse, coarse_tags)
-    return count + 1
+    count += 1
+    # The values of each morphological feature of head and modifier, such as two cases; agreement is one of the pairs.
+    tags = h_coarse | m_coarse << np.uint64(20)
+    for row in range(_FIRST_FEATURE, tokens.shape[0]):
+        h_value, m_value = tokens[row, h], tokens[row, m]
+        if h_value > _ABSENT or m_value > _ABSENT:
+            template = np.uint64(row - _FIRST_FEATURE)
+            a, b = np.uint64(h_value), np.uint64(m_value)
+            slots[count] = _packed(_PAIR + template, direction, a, b, np.uint64(0))
+            slots[count + 1] = _packed(_TAGGED_PAIR + template, direction, a, b, tags)
+            count += 2
+    return count
 
 
 @kernel

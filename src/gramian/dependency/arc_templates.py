@@ -1,8 +1,9 @@
 """Templates of the features of arcs and their relations, after McDonald, Crammer and Pereira (2005).
 
-A value is a view followed by a word. Views: tag t, form f, suffix e, coarse tag c, short suffix s, long suffix l, prefix p. Words: head h,
-modifier m, and, for relations, the first and last modifiers x and y of the modifier, its previous and next sisters b and a, and the
-grandparent u. "dir" is the direction of an arc, "dist" its direction and distance class, "left" whether x precedes m.
+A value is a view followed by a word. Views: tag t, form f, suffix e, coarse tag c, short suffix s, long suffix l, prefix p, lemma r, all
+morphological features b. Words: head h, modifier m, and, for relations, the first and last modifiers x and y of the modifier, its
+previous and next sisters b and a, and the grandparent u. "dir" is the direction of an arc, "dist" its direction and distance class,
+"left" whether x precedes m.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import partial
 
 from gramian.loglinear.hashing import PACKED, templates
 
-_read = partial(templates, views="tfecslp", scheme=PACKED)
+_read = partial(templates, views="tfecslprb", scheme=PACKED)
 _STRETCHES = range(18)
 
 ARCS = _read(
@@ -27,6 +28,8 @@ ARCS = _read(
     | dir th fh+1 fm | dir fh fm-1 tm | dir fh fm+1 tm
     | dir eh tm | dir th em | dir eh em | dist eh | dist em
     | dir sh tm | dir th sm | dir sh sm | dir eh sm | dist th tm sm | dist th tm sh
+    | dir bh bm | dist bh bm | dist bh | dist bm | dir bh tm | dir th bm | dist th bm | dir bh bm bm+1 | dir bh bm bm-1 | dir bh bm bh+1
+    | dir rh rm | dir rh tm | dir th rm | dir rh bm | dir bh rm | dist rh tm | dist th rm
     """,
     first=1,
     places={"h": (0, 0), "m": (1, 0)},
@@ -40,6 +43,8 @@ RELATIONS = _read(
     | dir ch cm fx | dir th tm tx left | dir fh tm fx | dir th tm ty fy | dir th tm em tx ty
     | dir th tm tb ta | dir th tm tb | dir th tm ta | dir th tm sm tb | dir th tm sm ta | dir th tm tu
     | dir eh em | dir th tm lm | dir th tm pm | dir ph tm sm | dir ph em | dir sh th tm sm | dist tm sm
+    | dir bh bm | dir th bm | dir bh tm | dir bm | dir rh rm | dir rh tm | dir th rm | dir rh bm | dir bh rm | dir rh em | dir rh th tm rx
+    | dir th bm tx fx left | dir rh bm cx left | dir th bm tb ta | dir rh tm fx left | dir bm tu | dir th bm by | dir bm bx left
     """,
     first=1,
     places={word: (number, 0) for number, word in enumerate("hmxybau")},

@@ -7,10 +7,8 @@ import re
 from dataclasses import fields, replace
 from typing import Any
 
-import numpy as np
-
 from gramian.dependency.arc_models import ArcScorer, Labeller
-from gramian.dependency.arc_tokens import VIEWS, TokenTable
+from gramian.dependency.arc_tokens import MAX_FEATURES, VIEWS, TokenTable
 from gramian.dependency.dependency_parser import DependencyParser
 from gramian.dependency.split_head_automata import SHAG
 from gramian.dependency.symbol_map import SymbolFunction, SymbolMap
@@ -47,7 +45,7 @@ def _pack(parser: DependencyParser) -> tuple[dict[str, Any], Tensors]:
             **{part: getattr(parser.symbols, part) for part in ("names", "column", "buckets")},
             "function": parser.symbols.function is not None,
         },
-        "table": {"column": parser.table.column, "values": parser.table.values},
+        "table": {part: getattr(parser.table, part) for part in ("column", "values", "features")},
         "relations": parser.labeller.relations,
         "root_only": parser.labeller.root_only,
         "single_root": parser.single_root,
@@ -63,6 +61,7 @@ def _pack(parser: DependencyParser) -> tuple[dict[str, Any], Tensors]:
 
 def _unpack(header: dict[str, Any], arrays: Tensors) -> DependencyParser:
     choice, table = header["symbols"], header["table"]
+    _require("features" in table, "views (the model is of an older version; try: train it again)")
     names = _texts(choice["names"])
     values = tuple(_texts(view) for view in table["values"])
     relations, root_only = _texts(header["relations"]), header["root_only"]
@@ -70,7 +69,9 @@ def _unpack(header: dict[str, Any], arrays: Tensors) -> DependencyParser:
     _require(len(set(names)) == len(names) > 0, "symbols")
     _require({choice["column"], table["column"]} <= {"upos", "xpos"}, "columns")
     _require(type(buckets) is int and 0 <= buckets < 1 << 32, "buckets")
-    _require(len(values) == VIEWS and len(relations) > 0, "views and relations")
+    features = _texts(table["features"])
+    _require(len(values) == VIEWS + len(features) and len(features) <= MAX_FEATURES, "views")
+    _require(len(relations) > 0, "relations")
     _require(not any(_NOT_IN_FIELD.search(relation) for relation in relations), "relations")
     _require([type(value) for value in root_only] == [bool] * len(relations), "relations at the root")
     sizes = {"symbols": len(names), "automata": 2 * len(names) + 2, "relations": len(relations)}
@@ -83,7 +84,7 @@ def _unpack(header: dict[str, Any], arrays: Tensors) -> DependencyParser:
         SymbolMap(names, choice["column"], buckets, _not_stored if choice["function"] else None),
         grammar,
         backoff,
-        TokenTable(table["column"], values, np.zeros(0, np.int64)),
+        TokenTable(table["column"], values, (), features),
         Labeller(relations, arrays["relation_weights"], tuple(root_only)),
         scorer,
         bool(header["single_root"]),

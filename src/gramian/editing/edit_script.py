@@ -20,7 +20,8 @@ from gramian.search.pattern_parser import parse_pattern
 _TOKEN = re.compile(r"/(?:[^/\\]|\\.)*/(?:[^/\\]|\\.)*/|\|[^|]*\||[()\[\]]|[^\s()\[\]]+")
 _REPLACEMENT = re.compile(r"/((?:[^/\\]|\\.)*)/((?:[^/\\]|\\.)*)/")
 _QUOTED = re.compile(r"([/|])(.*)\1")
-_POSITION = re.compile(r"\$[+-]|>-?[1-9][0-9]*")
+_POSITION = re.compile(r"\$[+-]|>-?[1-9][0-9]{0,5}")
+_MAX_DEPTH = 100  # of a tree in a script
 _HINT = "write for example: delete name; relabel name NP; insert (DT the) >1 name; move name $+ other"
 
 
@@ -223,8 +224,10 @@ class _OperationParser:
             return (self._name(),), None
         return (), self._template()
 
-    def _template(self) -> TreeTemplate:
+    def _template(self, depth: int = 0) -> TreeTemplate:
         """Read a tree in brackets, or a label."""
+        if depth > _MAX_DEPTH:
+            raise self._fault(f"the tree is deeper than {_MAX_DEPTH} nodes")
         is_phrase = self._take("(")
         text = self._next("a tree or label")
         label, _, name = text.partition("=") if not text.startswith("=") else (text, "", "")
@@ -233,5 +236,5 @@ class _OperationParser:
             self._known.add(name)
         children = []
         while is_phrase and not self._take(")"):
-            children.append(self._template())
+            children.append(self._template(depth + 1))
         return TreeTemplate(label.removesuffix("@") if is_foot else label, tuple(children), name, is_foot)

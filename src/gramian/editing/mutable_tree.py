@@ -68,8 +68,15 @@ class MutableNode:
 
     def copy(self) -> MutableNode:
         """Return a copy of the node and all below it."""
-        duplicate = MutableNode(self.label, self.is_word)
-        duplicate.adopt([child.copy() for child in self.children])
+        holder = MutableNode("")
+        stack = [(self, holder)]
+        while stack:
+            node, parent = stack.pop()
+            duplicate = MutableNode(node.label, node.is_word)
+            parent.adopt([duplicate])
+            stack += [(child, duplicate) for child in node.children[::-1]]
+        duplicate = holder.children[0]
+        duplicate.detach()
         return duplicate
 
 

@@ -15,9 +15,9 @@ from gramian.trees import HeadRules, Tree
 from gramian.trees.labels import is_label
 from gramian.trees.normalise import EMPTY_TAG
 
-_MAX_EDITS = 1000  # of one rule in one tree
+_MAX_GROWTH = 20_000  # nodes that edits may add to a tree
 _REFERENCE = re.compile(r"=\{(\w+)\}|%\{(\w+)\}")
-_INDEX = re.compile(r"-([0-9]+)$")
+_INDEX = re.compile(r"-([0-9]{1,9})$")
 
 
 @dataclass
@@ -71,9 +71,11 @@ def edit_trees(
 
 def _edited(tree: Tree, rule: EditRule, head_rules: HeadRules | None, change_words: bool) -> tuple[Tree, int]:
     """Apply a rule until it changes nothing; return the tree and the number of changes."""
-    for n_edits in range(_MAX_EDITS):
+    size = sum(1 for _ in tree.subtrees())
+    most, room = 100 + 4 * size, 2 * size + _MAX_GROWTH
+    for n_edits in range(most):
         for match in matches_in_every_way(rule.pattern, tree, head_rules):
-            edited = _Edit(tree, match).apply(rule)
+            edited = _Edit(tree, match, room).apply(rule)
             if edited != tree:
                 break
         else:
@@ -83,7 +85,7 @@ def _edited(tree: Tree, rule: EditRule, head_rules: HeadRules | None, change_wor
             problem = f"rule at line {rule.line} deletes or changes the word {word!r}"
             raise InputError(problem, line=tree.line, hint="pass --change-words (change_words=True)")
         tree = edited
-    problem = f"rule at line {rule.line} still applies after {_MAX_EDITS:,} edits of one tree"
+    problem = f"rule at line {rule.line} still applies after {most:,} edits of one tree"
     raise InputError(problem, line=tree.line, hint="let the pattern exclude its own result, as with !< or !>")
 
 
@@ -94,10 +96,11 @@ def _words(tree: Tree) -> Counter[str]:
 class _Edit:
     """The operations of a rule on one match."""
 
-    def __init__(self, tree: Tree, match: Match) -> None:
+    def __init__(self, tree: Tree, match: Match, room: int) -> None:
         self._tree = tree
         numbered = thaw(tree)
         self._holder = numbered[0].parent
+        self._room = room - len(numbered)
         self._named = {name: numbered[number] for name, number in match.nodes.items() if name}
         self._variables = match.variables
 
@@ -190,7 +193,15 @@ class _Edit:
 
     def _new_node(self, names: Sequence[str], template: TreeTemplate | None) -> MutableNode:
         """Return a copy of a named node, or a new tree."""
-        return self._node(names[0]).copy() if names else self._built(template)
+        if not names:
+            return self._built(template)
+        node = self._node(names[0])
+        self._room -= sum(1 for _ in node.nodes())
+        if self._room < 0:
+            raise InputError(
+                f"copies add more than {_MAX_GROWTH:,} nodes to the tree", hint="copy a smaller node"
+            )
+        return node.copy()
 
     def _built(self, template: TreeTemplate | None, is_word: bool = False) -> MutableNode:
         assert template is not None

@@ -3,8 +3,12 @@ from .attachments import attachment_scores as attachment_scores
 from .confidences import Reliability as Reliability
 from .confidences import judged as judged
 from .confidences import reliability as reliability
+from .conll_scores import ConllScore as ConllScore
+from .conll_scores import conll_scores as conll_scores
 from .evalb import GoldBrackets as GoldBrackets
 from .evalb import score as score
+from .normal_form import CNF as CNF
+from .normal_form import chomsky_normal_form as chomsky_normal_form
 from .parameters import COLLINS as COLLINS
 from .parameters import SPMRL as SPMRL
 from .parameters import Parameters as Parameters

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from gramian.evaluate import COLLINS, SPMRL, GoldBrackets, Parameters
+from gramian.evaluate import CNF, COLLINS, SPMRL, GoldBrackets, Parameters, chomsky_normal_form
 from gramian.experiments.data import GoldTree
 from gramian.grammar import LPCFG
 from gramian.learn.search_trials import FoundStates
 from gramian.learn.state_search import ClusterCache
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
+from gramian.parsing.parser_settings import parser_options
 from gramian.training import TrainingData, TrainingRun, TrainingSettings, train
 from gramian.training.papers import PAPERS
 from gramian.trees import Tree, annotation_scheme
@@ -24,6 +25,10 @@ from gramian.trees.tree import phrase, preterminal
 
 METRICS = ("f1", "mean_unlabelled_f1", "mean_f1")
 """The figures whose sentences are kept, for tests of significance."""
+
+CNF_METRICS = ("mean_unlabelled_f1", "mean_f1")
+"""... and those of trees in Chomsky normal form, which are called ``cnf_...``."""
+_CNF_NAMES = tuple(f"cnf_{name}" for name in CNF_METRICS)
 
 LABELS = {
     "pcfg": "no states (PCFG)",
@@ -49,6 +54,11 @@ def settings_of(settings: dict[str, Any], seed: int) -> TrainingSettings:
     given |= {"preset": "whole", "language": "none", "paper" if method in PAPERS else "method": method}
     given |= settings.get("settings", {})
     return TrainingSettings.of({name: value for name, value in given.items() if value is not None})
+
+
+def parsing_of(method: str) -> dict[str, Any]:
+    """Return the arguments of a parser that decodes and prunes as a paper does; none where a method is no paper's."""
+    return parser_options(PAPERS[method].parsing)[1] if method in PAPERS else {}
 
 
 def training_data(
@@ -79,21 +89,23 @@ def train_and_score(
 ) -> dict[str, Any]:
     """Learn, parse and score; TrainingData are for trainings that share what learners derive from the trees.
 
-    Settings are those of :func:`settings_of`, ``decoder``, and ``tags``: "gold" gives the parser the words' tags; with "both" it also
-    parses words alone, for figures that begin with ``words_``. `scheme` tells the habits of the treebank; Penn's are scored without
-    punctuation.
+    Settings are those of :func:`settings_of`, and ``tags``: "gold" gives the parser the words' tags; with "both" it also parses words
+    alone, for figures that begin with ``words_``. The settings of a paper prune and decode as it does. `scheme` names the annotation
+    scheme of the treebank; Penn's are scored without punctuation.
     """
     model, learnt = trained(train, settings_of(settings, seed))
-    tags, how = settings.get("tags"), {"scheme": scheme, "decoder": settings.get("decoder", "max-recall")}
+    tags, how = settings.get("tags"), {"scheme": scheme, **parsing_of(settings["method"])}
     result = parse_and_score(model, test, gold_tags=tags in ("gold", "both"), **how)
     if tags == "both":
         words = parse_and_score(model, test, **how)
-        result |= {f"words_{name}": words[name] for name in (*METRICS, "tagging", "fallback", "milliseconds")}
+        kept = (*METRICS, *_CNF_NAMES, "tagging", "fallback", "milliseconds")
+        result |= {f"words_{name}": words[name] for name in kept}
     return result | {
         "training_seconds": round(learnt, 3),
         "trees": model.data["trees"],
         "states": int(model.grammar.n_states.sum()),
         "most_states": int(model.grammar.n_states.max()),
+        "candidates": model.options.get("search", {}).get("candidates", 0),
     }
 
 
@@ -141,8 +153,12 @@ def score_trees(found: Sequence[Tree], test: Sequence[GoldTree], scheme: str = "
     tags = [
         pair for one, tree in zip(found, gold, strict=True) for pair in zip(one.tags, tree.tags, strict=True)
     ]
+    binary = GoldBrackets([chomsky_normal_form(tree) for tree in gold], CNF)
+    cnf_scores = binary.score([chomsky_normal_form(tree) for tree in found])
+    figures = {name: (scores, name) for name in METRICS}
+    figures |= {full: (cnf_scores, name) for full, name in zip(_CNF_NAMES, CNF_METRICS, strict=True)}
     return {
-        **{name: round(scores.value(name), 4) for name in METRICS},
+        **{full: round(of.value(name), 4) for full, (of, name) in figures.items()},
         "exact": round(scores.exact, 4),
         "tagging": round(100 * sum(ours == tag for ours, tag in tags) / len(tags), 4),
         "sentences_parsed": len(test),
@@ -150,7 +166,8 @@ def score_trees(found: Sequence[Tree], test: Sequence[GoldTree], scheme: str = "
         .replace("tags:predicted", "tags:gold")
         .replace("failures:empty", "failures:fallback trees, which count"),
         "sentences": {
-            name: [[round(part, 5) for part in pair] for pair in scores.statistics(name)] for name in METRICS
+            full: [[round(part, 5) for part in pair] for pair in of.statistics(name)]
+            for full, (of, name) in figures.items()
         },
     }
 

@@ -2,7 +2,7 @@
 
 A file is of a :class:`Format` and holds a part of a registered kind: rooms say how their parts become a header and tensors and what
 is made of these (:func:`register`). Loading runs no code from the file. Whatever :func:`save` writes, :func:`load` accepts, since
-it is read back before it is written. ``docs/models.md`` describes the formats.
+it is read back before it is written. ``docs/reference/models.md`` describes the formats.
 """
 
 from __future__ import annotations

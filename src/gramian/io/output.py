@@ -1,4 +1,4 @@
-"""The rules for everything that gramian writes; ``docs/output.md`` states them for users.
+"""The rules for everything that gramian writes; ``docs/reference/output.md`` states them for users.
 
 1. A file is whole or absent: text goes to a hidden temporary file in the same folder, which is renamed at the end (:func:`writing`).
 2. A command does not replace a file that holds something unless ``--force`` is given (:func:`check_output`), and a command that

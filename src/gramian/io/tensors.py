@@ -92,7 +92,7 @@ def decoded_bytes(record: Record, name: str, tensors: Mapping[str, npt.NDArray[A
 
 
 def check_memory(needed: float, tensors: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Raise a ValueError if a model would take much more memory than its file stands for; see ``docs/promises.md``."""
+    """Raise a ValueError if a model would take much more memory than its file stands for; see ``docs/reference/guarantees.md``."""
     stored = sum(tensor.nbytes for tensor in tensors.values())
     most = _BASE + _TIMES * stored
     if not needed <= most:

@@ -39,8 +39,6 @@ LEVELS = (0.05, 0.1, 0.15, 0.2)
 
 _log = logging.getLogger(__name__)
 
-_SAMPLE = 10_000  # k-means sees at most so many nodes of a symbol; the rest go to their nearest centre
-
 
 @options
 class Clustering:
@@ -57,6 +55,10 @@ class Clustering:
         Where k-means begins: at nodes far from each other, or at random ones, as in the paper.
     restarts : int
         How many times k-means starts anew; the best result is kept.
+    max_iter : int
+        The most iterations of k-means.
+    sample : int, optional
+        How many nodes of a symbol k-means sees at most, the others go to their nearest centre; none for all nodes, as in the paper.
     soft : float, optional
         If given, a node belongs to every state by the inverse distance to its centre to this power, instead of to the nearest alone.
     noise, noise_level : str, float
@@ -67,6 +69,8 @@ class Clustering:
     projection: Literal["weighted", "raw"] = option(OneOf("weighted", "raw"), default="weighted")
     start: Literal["k-means++", "random"] = option(OneOf("k-means++", "random"), default="k-means++")
     restarts: int = option(Whole(1), default=1)
+    max_iter: int = option(Whole(1), default=50)
+    sample: int | None = option(or_none(Whole(1)), default=10_000)
     soft: float | None = option(or_none(Number(above=0)), default=None)
     noise: Noise | None = option(or_none(OneOf(*get_args(Noise))), default=None)
     noise_level: float = option(Number(0, below=1), default=0.1)
@@ -90,7 +94,7 @@ class SpectralClustering(LatentLearner):
         How nodes are projected and clustered; see :class:`gramian.learn.Clustering`.
     smoothing : Smoothing
         See :class:`gramian.learn.Smoothing`.
-    lexicon : {"auto", "suffix", "tag", "pos"} or LexiconOptions
+    lexicon : {"auto", "suffix", "tag", "pos", "signature"} or LexiconOptions
         ``"suffix"``: states of rare words are shrunk towards those of words that look alike. ``"tag"``: rare words are told apart by their
         tag alone. ``"pos"``: likewise, and nothing is smoothed. ``"auto"``: by suffix in Penn-style English, by tag elsewhere.
     random_state : int
@@ -144,7 +148,7 @@ class SpectralClustering(LatentLearner):
             for symbol, states in enumerate(n_states.tolist()):
                 tell_progress(_log, "labels clustered", symbol, len(n_states))
                 nodes = seen.nodes(symbol)
-                self.states_[nodes], weight, spectra[seen.name(symbol)] = self._cluster(
+                self.states_[nodes], weight, spectra[seen.name(symbol)] = self.cluster(
                     nodes, columns, states, seen.bank.node_weight
                 )
                 weights.append(weight)
@@ -160,7 +164,7 @@ class SpectralClustering(LatentLearner):
                 spread_unseen(seen, counts)
             return counts
 
-    def _cluster(
+    def cluster(
         self,
         nodes: npt.NDArray[np.int64],
         columns: tuple[Columns, Columns],
@@ -177,34 +181,33 @@ class SpectralClustering(LatentLearner):
             vectors, svd = self.project(nodes, columns, self.clustering.rank or n_states, mass)
         if svd is None:
             return state, weight, []
-        model = self.k_means(vectors, n_states, mass, sample=_SAMPLE)
+        model = self._k_means(vectors, n_states, mass)
         if self.clustering.soft is not None:
             distance = np.maximum(model.transform(vectors), 1e-6) ** 2
             near = (distance.min(axis=1, keepdims=True) / distance) ** self.clustering.soft
             weight[:, : near.shape[1]] = near / near.sum(axis=1, keepdims=True)
         return model.predict(vectors), weight, [round(float(value), 5) for value in svd.singular_values]
 
-    def k_means(
-        self,
-        vectors: npt.NDArray[np.float32],
-        n_clusters: int,
-        weight: npt.NDArray[np.float64] | None = None,
-        *,
-        sample: int | None = None,
+    def _k_means(
+        self, vectors: npt.NDArray[np.float32], n_clusters: int, weight: npt.NDArray[np.float64] | None
     ) -> KMeans:
         """Return a fitted k-means with at most `n_clusters` clusters, fewer if there are not as many different vectors."""
         from sklearn.cluster import KMeans
 
-        if sample is not None and len(vectors) > sample:
+        how = self.clustering
+        if how.sample is not None and len(vectors) > how.sample:
             rng = np.random.default_rng(self.random_state)
-            chosen = np.sort(rng.choice(len(vectors), sample, replace=False))
+            chosen = np.sort(rng.choice(len(vectors), how.sample, replace=False))
             vectors, weight = vectors[chosen], None if weight is None else weight[chosen]
         distinct = len(np.unique(vectors[: 50 * n_clusters], axis=0))
         if distinct < n_clusters:  # a treebank may be sorted
             distinct = len(np.unique(vectors, axis=0))
-        how, number = self.clustering, min(n_clusters, distinct)
         model = KMeans(
-            number, init=how.start, n_init=how.restarts, max_iter=50, random_state=self.random_state
+            min(n_clusters, distinct),
+            init=how.start,
+            n_init=how.restarts,
+            max_iter=how.max_iter,
+            random_state=self.random_state,
         )
         return model.fit(vectors, sample_weight=weight)
 

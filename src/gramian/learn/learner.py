@@ -15,7 +15,7 @@ from gramian.grammar import LPCFG
 from gramian.learn.counting import count_productions
 from gramian.learn.lexicon_counts import LEXICON, LexiconChoice, StateScores
 from gramian.learn.observations import Observations, head_rules
-from gramian.learn.smoothing import NO_SMOOTHING, Smoothing, estimate_rules, state_shares
+from gramian.learn.smoothing import NO_SMOOTHING, Smoothing, estimate_rules, raise_to_floor, state_shares
 from gramian.learn.state_allocation import ALLOCATION, GROWTH, STATES, Allocation, States, allocate_states
 from gramian.learn.tables import LatentTables, tables_of
 from gramian.learn.tree_inference import Expectation
@@ -53,8 +53,11 @@ class Maximisation:
 
     def grammar(self, counts: LatentTables) -> LPCFG:
         """Return the grammar."""
-        rules = self._rules(counts)
-        scores = self.seen.lexical(self.lexicon).state_scores(counts)
+        rules, lexical = self._rules(counts), self.seen.lexical(self.lexicon)
+        scores = lexical.state_scores(counts)
+        if self.smoothing.floor > 0:
+            raise_to_floor(rules, counts, self.smoothing.floor)
+            lexical.raise_to_floor(scores, counts.layout, self.smoothing.floor)
         return made_grammar(self.seen, rules, scores, self.lexicon, state_shares(counts))
 
 

@@ -7,6 +7,8 @@ the end a state borrows a little from its sisters (Petrov et al. 2006).
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 import numpy.typing as npt
 
@@ -29,11 +31,14 @@ class Smoothing:
         Weight, in counts, of the coarser distribution of child states.
     sister_share : float
         Share that each state takes from the mean of all states of its symbol.
+    floor : float
+        In the grammar, a rule of states, or a word of a state, that is less probable takes the probability that it has without states.
     """
 
     rule: float = option(Number(0), default=2.0)
     state: float = option(Number(0), default=2.0)
     sister_share: float = option(Number(0, 1), default=0.02)
+    floor: float = option(Number(0, 1), default=0.0)
 
 
 NO_SMOOTHING = Smoothing(0.0, 0.0, 0.0)
@@ -55,6 +60,23 @@ def estimate_rules(counts: LatentTables, smoothing: Smoothing) -> LatentTables:
         kernels.estimate_rules(0, len(part.rules), part, mass, shares, weights, target)
     result.root[:] = counts.root / max(counts.root.sum(), TINY)
     return result
+
+
+def raise_to_floor(rules: LatentTables, counts: LatentTables, floor: float) -> None:
+    """Set the cells of rules below `floor` to p(a -> b c | a), shared out by the shares of the states of the children."""
+    layout, shares = counts.layout, state_shares(counts)
+    productions, start = layout.productions, layout.root_start
+    part = np.split(shares, start[1:-1])
+    total = np.bincount(productions.binary[:, 0], productions.binary_count, len(part))
+    total += np.bincount(productions.unary[:, 0], productions.unary_count, len(part))
+    for numbers, times, block_of in (
+        (productions.binary, productions.binary_count, rules.binary_block),
+        (productions.unary, productions.unary_count, rules.unary_block),
+    ):
+        for rule, (parent, *children) in enumerate(numbers.tolist()):
+            block = block_of(rule)
+            without_states = reduce(np.multiply.outer, [part[child] for child in children])
+            np.copyto(block, times[rule] / total[parent] * without_states, where=block < floor)
 
 
 def _masses_and_shares(counts: LatentTables) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:

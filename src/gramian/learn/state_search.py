@@ -1,13 +1,14 @@
 """How many states each symbol gets: search by what the grammar is worth (Narayan and Cohen 2016), and cheap rules to compare with.
 
-The singular vectors of every symbol are computed once, at the largest rank; a clustering is kept for every symbol and number of states
-that is tried. A candidate then costs counting, and whatever it takes to score a grammar: F1 on sentences that it was not learnt from, or
-the likelihood of such trees.
+A clustering is kept for every symbol and number of states that is tried; it is the one that training with so many states makes. A
+candidate then costs counting, and whatever it takes to score a grammar: F1 on sentences that it was not learnt from, or the likelihood of
+such trees.
 """
 
 from __future__ import annotations
 
 import heapq
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property
@@ -32,18 +33,21 @@ from gramian.learn.tables import Layout
 from gramian.trees.labels import is_intermediate
 from gramian.value_types import Jobs, OneOf, Whole, check_value
 
+_log = logging.getLogger(__name__)
+
 Score = Callable[[LPCFG], float]
 
 
 class ClusterCache:
-    """The nodes of a treebank, projected once at rank `largest`, and clustered into any number of states when first asked.
+    """The clusters of the nodes of a treebank, for any number of states of any symbol, made when they are first asked for.
 
-    Features, clustering, smoothing and seed are the learner's; its states are the start of a search.
+    They are those that the learner makes of so many states; its own numbers of states are the start of a search, and `largest` is the
+    most states that a search gives to a symbol.
     """
 
     def __init__(self, learner: SpectralClustering, seen: Observations, largest: int = 32) -> None:
         self.learner, self.seen, self.largest = learner, seen, largest
-        self._projected, self._clustered = cache(self._project), cache(self._cluster)
+        self._clustered = cache(self._cluster)
         self._locks = [Lock() for _ in range(seen.bank.n_symbols)]
 
     @cached_property
@@ -55,49 +59,34 @@ class ClusterCache:
         """The number of states that the learner gives to every symbol."""
         return tuple(self.learner.allocate(self.seen).tolist())
 
-    def singular_values(self, symbol: int) -> npt.NDArray[np.floating]:
+    def singular_values(self, symbol: int) -> list[float]:
         """Return the singular values of a symbol, the largest first; none if it has no features."""
-        return self._projected(symbol)[1]
+        return self._clustered(symbol, self.largest)[1]
 
     def grammar(self, n_states: Sequence[int]) -> LPCFG:
         """Return the grammar with so many states of each symbol."""
-        seen, own = self.seen, self.learner
+        seen, learner = self.seen, self.learner
         hard = np.zeros(len(seen.bank.label), np.int32)
         layout = Layout.of(seen.productions, np.asarray(n_states, np.int32))
         with threadpool_limits(1):  # as in learning: several threads would change the order of sums
             for symbol, number in enumerate(n_states):
                 if number > 1:
                     with self._locks[symbol]:  # another thread may be at it
-                        hard[seen.nodes(symbol)] = self._clustered(symbol, number)
+                        hard[seen.nodes(symbol)] = self._clustered(symbol, number)[0]
             counts = count_states(seen.bank, layout, hard)
-            return Maximisation(seen, own.smoothing, own.lexicon).grammar(counts)
+            return Maximisation(seen, learner.smoothing, learner.lexicon).grammar(counts)
 
-    def _project(self, symbol: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.floating]]:
-        nodes = self.seen.nodes(symbol)
-        vectors, svd = self.learner.project(nodes, self._columns, self.largest, self._weight(nodes))
-        return vectors, np.zeros(0) if svd is None else svd.singular_values
-
-    def _cluster(self, symbol: int, number: int) -> npt.NDArray[np.int32]:
-        vectors, _ = self._projected(symbol)
-        rank = vectors.shape[1] // 2
-        if not rank:
-            return np.zeros(len(vectors), np.int32)
-        used = min(rank, number)
-        both = np.concatenate([vectors[:, :used], vectors[:, rank : rank + used]], axis=1)
-        model = self.learner.k_means(both, number, self._weight(self.seen.nodes(symbol)))
-        found: npt.NDArray[np.int32] = model.predict(both)
-        return found
-
-    def _weight(self, nodes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64] | None:
-        weight = self.seen.bank.node_weight
-        return None if weight is None else weight[nodes]
+    def _cluster(self, symbol: int, number: int) -> tuple[npt.NDArray[np.int32], list[float]]:
+        nodes, weight = self.seen.nodes(symbol), self.seen.bank.node_weight
+        states, _, spectrum = self.learner.cluster(nodes, self._columns, number, weight)
+        return states, spectrum
 
 
 def states_by_singular_values(cache: ClusterCache, least: float = 0.2) -> Assignment:
     """Return for every symbol the number of singular values above a share of its largest; the learner's own number is the most."""
     spectra = map(cache.singular_values, range(len(cache.start)))
     return tuple(
-        max(1, min(most, int((values > least * values[0]).sum()))) if most > 1 and len(values) else 1
+        max(1, min(most, sum(value > least * values[0] for value in values))) if most > 1 and values else 1
         for most, values in zip(cache.start, spectra, strict=True)
     )
 
@@ -114,7 +103,7 @@ def search_states(
     method: Literal["beam", "greedy"] = "beam",
     together: bool = True,
     by_count: bool = True,
-    symbols: int | None = 20,
+    symbols: int | None = 40,
     beam: int = 5,
     step: int = 5,
     reach: int = 4,
@@ -131,8 +120,9 @@ def search_states(
     The `score` of a grammar is the higher the better. ``"beam"`` keeps a queue of the `beam` best assignments (Narayan and Cohen
     2016, figure 2); with ``"greedy"`` only the best goes on, and the grid has a tenth of the most states, which depend on the
     symbol's frequency (their released program). The grid of a beam has the width `step`, and up to `reach` from a number of it is
-    looked. Only so many `symbols` are searched over (all, if None), until `budget` candidates are scored; the result does not depend
-    on `n_jobs` threads. `by_count`: a symbol seen less than 500 times gets fewer states at most than `cache.largest`.
+    looked. Only so many `symbols` are searched over (all, if None), until `budget` candidates are scored; a warning says how many
+    symbols a spent budget has left out. The result does not depend on `n_jobs` threads. `by_count`: a symbol seen less than 500 times
+    gets fewer states at most than `cache.largest`.
 
     `together`: before single symbols, try fewer and more states of all symbols, then of all intermediate ones, all phrases and all
     tags: such steps are large enough for a few hundred sentences to tell, and a small budget gets somewhere. The paper has neither
@@ -155,12 +145,14 @@ def search_states(
     count = cache.seen.label_count
     most = allocate_states(count, cache.largest, "frequency" if by_count else "all").tolist()
     places = _groups(cache) if together else []
+    n_groups = len(places)
     places += [(names[symbol], [symbol]) for symbol in np.argsort(-count, kind="stable")[:symbols].tolist()]
     start = search.run("", [cache.start], range(len(names)))[0]
     queue: list[tuple[float, int, int, str, Assignment]] = [(-start.score, 0, 0, "coarse", start.assignment)]
-    pushed = 1
+    pushed, furthest = 1, 0
     while queue and not search.is_spent:
         _, _, place, stage, own = heapq.heappop(queue)
+        furthest = max(furthest, place)
         if method == "greedy":
             queue.clear()
         if place == len(places):
@@ -184,7 +176,11 @@ def search_states(
             heapq.heappush(queue, (-trial.score, pushed, *following, trial.assignment))
         queue = heapq.nsmallest(beam, queue)
     best = max(search.done, key=lambda trial: trial.score)
-    return FoundStates(best.assignment, best.score, start.score, tuple(search.done))
+    n_labels, finished = len(places) - n_groups, max(0, furthest - n_groups)
+    if finished < n_labels:
+        ended = "the search has finished %d of %d labels in its budget of %s candidates"
+        _log.warning(ended, finished, n_labels, budget)
+    return FoundStates(best.assignment, best.score, start.score, tuple(search.done), finished, n_labels)
 
 
 _FACTORS = (0.5, 0.7, 1.4, 2.0)

@@ -34,7 +34,7 @@ SUMMED = Scheme(_GOLDEN, tuple((0, factor) for factor in _FACTORS))
 """Up to five values of any size."""
 
 PACKED = Scheme(
-    _GOLDEN, ((0, _GOLDEN << 6), (0, _GOLDEN << 11), (0, _GOLDEN << 31), (1, 1), (1, 1 << 20), (1, 1 << 40))
+    _GOLDEN, ((0, _GOLDEN << 8), (0, _GOLDEN << 13), (0, _GOLDEN << 33), (1, 1), (1, 1 << 20), (1, 1 << 40))
 )
 """A value below 32 and up to five below 2 ** 20, side by side in two words of 64 bits."""
 

@@ -1,7 +1,7 @@
 """Model files of grammars: what :class:`gramian.parsing.model.Model` holds, as :mod:`gramian.io.model_files` writes it.
 
 Every array of a grammar is a tensor, every tuple of strings a tensor of UTF-8 bytes, every number a number of the header; experts and a
-reranker are stored as their modules say (:data:`_MODULES`). ``docs/models.md`` describes the format.
+reranker are stored as their modules say (:data:`_MODULES`). ``docs/reference/models.md`` describes the format.
 """
 
 from __future__ import annotations

@@ -23,6 +23,8 @@ _SYNONYMS = {
     "<`": "<-", ">`": ">-", "<<`": "<<-", ">>`": ">>-", "<'": "<-", ">'": ">-", "<<'": "<<-", ">>'": ">>-",
 }  # fmt: skip
 _NUMBERED = re.compile(r"([<>])(-?[1-9][0-9]*)\Z")
+_MAX_DEPTH = 50
+_MOST_DIGITS = 6
 _HINT = "write for example NP < (PP < of), VP << /^VB/=verb, or S !< VP"
 
 _NAME = (
@@ -66,6 +68,7 @@ class _PatternParser:
     def __init__(self, text: str) -> None:
         self._text, self._tokens, self._position = text, _tokens(text), 0
         self._captured: set[str] = set()
+        self._depth = 0
 
     def parse(self) -> NodePattern:
         pattern = self._node(relations=True)
@@ -95,8 +98,10 @@ class _PatternParser:
 
     def _node(self, relations: bool) -> NodePattern:
         if self._take("mark", "("):
+            self._enter()
             node = self._node(relations=True)
             self._require(")")
+            self._depth -= 1
             more = self._any_of() if relations else AllOf(())  # (NP < NN) < DT
             return replace(node, formula=AllOf((node.formula, more))) if more != AllOf(()) else node
         test, formula = self._test()
@@ -161,9 +166,9 @@ class _PatternParser:
             raise self._fault(f"invalid regular expression ({error})") from None
         while (variable := self._take("variable")) is not None:
             number, _, name = variable.partition("%")
-            if int(number) >= regex.n_groups:
+            if len(number) > _MOST_DIGITS or int(number) >= regex.n_groups:
                 self._position -= 1
-                raise self._fault(f"the regular expression has no group {number}")
+                raise self._fault(f"the regular expression has no group {number[:9]}")
             variables.append((int(number), name))
         return LabelRegex(text, ignore_case, tuple(variables))
 
@@ -180,8 +185,10 @@ class _PatternParser:
             negated = self._take("mark", "!") is not None
             optional = not negated and self._take("mark", "?") is not None
             if self._take("mark", "["):
+                self._enter()
                 inside = self._any_of()
                 self._require("]")
+                self._depth -= 1
                 if optional:
                     inside = AllOf((inside,), optional=True)
                 parts.append(AnyOf((inside,), negated=True) if negated else inside)
@@ -207,16 +214,26 @@ class _PatternParser:
             return None
         kind = _SYNONYMS.get(kind, kind)
         numbered = _NUMBERED.match(kind)
+        if numbered and len(numbered[2]) > _MOST_DIGITS:
+            self._position -= 1
+            raise self._fault("no node has so many children")
         child = int(numbered[2]) if numbered else 0
         return Relation(numbered[1] if numbered else kind, self._node(relations=False), child)
+
+    def _enter(self) -> None:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise self._fault(f"more than {_MAX_DEPTH} brackets in brackets")
 
     def _exact_children(self) -> AllOf:
         """Read ``{ B ; C }``: these are the children, in this order, and no others."""
         self._require("{")
+        self._enter()
         children = [self._node(relations=True)]
         while self._take("mark", ";"):
             children.append(self._node(relations=True))
         self._require("}")
+        self._depth -= 1
         has_more = Relation("<", NodePattern(NodeTest()), len(children) + 1, negated=True)
         return AllOf((*(Relation("<", child, number) for number, child in enumerate(children, 1)), has_more))
 

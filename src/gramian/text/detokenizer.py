@@ -134,7 +134,7 @@ def detokenize_conllu(sentences: Iterable[Sentence]) -> Iterator[TokenizedText]:
     TokenizedText(text='du monde!', tokens=[TextToken(word='de', start=0, end=2), TextToken(word='le', start=0, end=2), ...])
     """
     for sentence in sentences:
-        ranges = _multiword_ranges(sentence)
+        ranges = sentence.multiword_ranges()
         text = ""
         tokens: list[TextToken] = []
         rows = list(sentence.tokens)
@@ -145,16 +145,6 @@ def detokenize_conllu(sentences: Iterable[Sentence]) -> Iterator[TokenizedText]:
             rows = rows[len(words) :]
             text += form + ("" if "SpaceAfter=No" in misc else " ")
         yield TokenizedText(text.rstrip(" "), tokens)
-
-
-def _multiword_ranges(sentence: Sentence) -> dict[int, tuple[int, str, str]]:
-    """Return the last word of each range, its form and MISC, by its first word."""
-    rows = [line.split("\t") for _, line in sentence.extras if "-" in line.split("\t")[0]]
-    ends = [columns[0].split("-") for columns in rows]
-    return {
-        int(first): (int(last), columns[1], columns[9])
-        for (first, last), columns in zip(ends, rows, strict=True)
-    }
 
 
 def _align(words: Sequence[Token], form: str, start: int) -> list[TextToken]:

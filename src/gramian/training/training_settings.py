@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from gramian.settings import Setting, declared_settings, find_setting
-from gramian.training.papers import PAPERS
+from gramian.training.papers import paper_setting, with_paper
 from gramian.training.setting_groups import (
     BinarisationSettings,
     NoiseSettings,
@@ -109,7 +109,7 @@ class TrainingSettings:
 
     method: Method = option(OneOf(*METHODS), default="best")
     n_states: States | None = option(or_none(Either(Whole(1, 1024), MappingOf(Whole(1)))), default=None)
-    ensemble_size: int | None = option(or_none(Whole(1, 100)), default=None)
+    ensemble_size: int | None = option(or_none(Whole(1, 240)), default=None)
     expert: ExpertChoice = option(Either(OneOf("none", "crf", "neural", "both"), Boolean()), default="none")
     rerank: bool = option(Boolean(), default=False)
     folds: int = option(Whole(2, 100), default=5)
@@ -149,7 +149,7 @@ class TrainingSettings:
     def of(cls, settings: Mapping[str, Any] | None = None, /, **more: Any) -> TrainingSettings:
         """Return the settings that differ from the defaults as given, by the names that ``gramian train --list-settings`` prints.
 
-        ``paper="thesis"`` begins with the settings of a paper; see :data:`gramian.training.papers.PAPERS`.
+        ``paper="thesis"`` starts from the settings of a paper; see :data:`gramian.training.papers.PAPERS`.
 
         Examples
         --------
@@ -163,7 +163,7 @@ class TrainingSettings:
         known = training_settings()
         given = {**(settings or {}), **more}
         values = {name: find_setting(name, known, "train").checked(value) for name, value in given.items()}
-        values = dict(PAPERS.get(values.pop("paper", None), {})) | values
+        values = with_paper(values, "train")
         fields: dict[str, Any] = {}
         parts: dict[str, dict[str, Any]] = {}
         for name, value in values.items():
@@ -266,8 +266,7 @@ def training_settings() -> dict[str, Setting]:
     from gramian.experts import NeuralExpert, SpanCRF
 
     found = declared_settings(TrainingSettings)
-    about = "Start from the settings of a paper: a thesis, Narayan and Cohen (2016), or Cohen et al. (2013)."
-    found["paper"] = Setting("paper", or_none(OneOf(*PAPERS)), None, about)
+    found["paper"] = paper_setting("train")
     methods = estimator_settings()
     for name in dict.fromkeys(name for settings in methods.values() for name in settings):
         if name in found:

@@ -159,17 +159,32 @@ class Sentence:
             start += size
         return Sentence(tuple(tokens), self.comments, (), self.line)
 
-    def surface(self) -> Sentence:
-        """Return the sentence with the words of each multiword range (``3-4 du``) put together."""
-        forms, sizes, done = [], [], 0
+    def multiword_ranges(self) -> dict[int, tuple[int, str, str]]:
+        r"""Return the last word, form and MISC of each multiword token by its first word; ranges that overlap others are left out.
+
+        Examples
+        --------
+        >>> words = Token(1, "de"), Token(2, "le"), Token(3, "monde")
+        >>> Sentence(words, extras=((0, "1-2\tdu" + "\t_" * 8),)).multiword_ranges()
+        {1: (2, 'du', '_')}
+        """
+        ranges, done = {}, 0
         for before, line in self.extras:
-            number, form, *_ = line.split("\t")
+            number, form, *_, misc = line.split("\t")
             word_range = _RANGE.fullmatch(number)
             end = int(word_range[1]) if word_range else 0
             if done <= before < end <= len(self):
-                forms += [*self.words[done:before], form]
-                sizes += [1] * (before - done) + [end - before]
+                ranges[before + 1] = end, form, misc
                 done = end
+        return ranges
+
+    def surface(self) -> Sentence:
+        """Return the sentence with the words of each multiword range (``3-4 du``) put together."""
+        forms, sizes, done = [], [], 0
+        for first, (last, form, _) in self.multiword_ranges().items():
+            forms += [*self.words[done : first - 1], form]
+            sizes += [1] * (first - 1 - done) + [last - first + 1]
+            done = last
         rest = self.words[done:]
         return self.joined([*forms, *rest], [*sizes, *[1] * len(rest)])
 

@@ -58,20 +58,40 @@ def test_rare_and_new_values_are_the_same_unknown():
 
 def test_boundaries_and_root_are_told_apart(table):
     coded = table.encode(TRAIN[0].tokens)
-    assert coded.shape == (7, len(TRAIN[0]) + 5)
-    assert coded[:, :3].tolist() == [[0, 1, 2]] * 7
-    assert coded[:, -2:].tolist() == [[3, 4]] * 7
+    assert coded.shape == (9, len(TRAIN[0]) + 5)
+    assert coded[:, :3].tolist() == [[0, 1, 2]] * 9
+    assert coded[:, -2:].tolist() == [[3, 4]] * 9
 
 
-def test_dropout_touches_forms_only_and_common_ones_less(table, tokens):
-    rates = table.dropout_rates(1.0)
-    the, stop = (table.values[1].index(form) + 6 for form in ("the", "."))
-    assert rates[the] == pytest.approx(1.0 / (1.0 + table.counts[the - 6]), rel=1e-14)
-    assert not rates[:6].any()
-    changed = table.drop_words(tokens[0], np.ones_like(rates), np.random.default_rng(0))
-    np.testing.assert_array_equal(changed[[0, 2, 3, 4]], tokens[0][[0, 2, 3, 4]])
-    assert (changed[1] == 5).all()
-    assert stop in tokens[0][1]
+def test_dropout_touches_forms_and_lemmas_only_and_common_ones_less(table, tokens):
+    forms, lemmas = table.dropout_rates(1.0)
+    the = table.values[1].index("the") + 6
+    assert forms[the] == pytest.approx(1.0 / (1.0 + table.counts[0][the - 6]), rel=1e-14)
+    assert not forms[:6].any()
+    changed = table.drop_words(
+        tokens[0], (np.ones_like(forms), np.ones_like(lemmas)), np.random.default_rng(0)
+    )
+    np.testing.assert_array_equal(changed[[0, 2, 3, 4, 5, 6, 8]], tokens[0][[0, 2, 3, 4, 5, 6, 8]])
+    assert (changed[[1, 7]] == 5).all()
+
+
+def test_morphological_features_have_rows_of_their_own_and_may_be_missing():
+    words = [
+        Token(1, "dogs", "dog", "NOUN", feats="Case=Nom|Number=Plur"),
+        Token(2, "dog", "dog", "NOUN", feats="Number=Sing"),
+        Token(3, "barks", upos="VERB"),
+    ]
+    table = TokenTable.fit([Sentence(tuple(words))] * 2, "upos")
+    assert table.features == ("Number", "Case")
+    coded = table.encode(words)[:, 3:6]
+    number, case = coded[9], coded[10]
+    assert case.tolist() == [7, 6, 6]  # 6 is the absent feature
+    assert number[2] == 6
+    assert number[0] != number[1]
+    assert coded[7, 0] == coded[7, 1]  # one lemma
+    assert table.values[7][coded[7, 2] - 6] == "barks"  # the form stands for a missing lemma
+    bare = [Token(1, "dogs", upos="NOUN")]
+    assert table.encode(bare)[9:, 3].tolist() == [6, 6]
 
 
 def test_an_arc_scores_the_sum_of_what_its_climbs_gave(tokens):
@@ -85,7 +105,7 @@ def test_an_arc_scores_the_sum_of_what_its_climbs_gave(tokens):
     scores = np.empty((size, size))
     kernels.score_arcs(ARCS, tokens[0], tables.weights, scores)
     features = int(tables.squares.sum())
-    assert 52 <= features <= 60
+    assert 69 <= features <= 77
     assert scores[2, 1] >= features * 0.1 / np.sqrt(1.01) - 1e-4
     scores[2, 1] = -np.inf
     assert scores.max() < features * 0.1 / np.sqrt(1.01)
@@ -174,4 +194,4 @@ def test_words_met_before_keep_their_numbers(table):
     fresh = TokenTable(table.column, table.values, table.counts)
     for sentence in TRAIN[:20]:
         np.testing.assert_array_equal(table.encode(sentence.tokens), fresh.encode(sentence.tokens))
-    assert table.encode([]).shape == (7, 5)
+    assert table.encode([]).shape == (9, 5)

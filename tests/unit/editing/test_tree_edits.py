@@ -65,7 +65,8 @@ def test_operations(pattern, operations, after):
     [
         ("DT=d\n\ndelete d", "deletes or changes the word 'the'"),
         ("the=d\n\nrelabel d a", "deletes or changes the word 'the'"),
-        ("NP=n\n\ninsert (X x) >1 n", "still applies after 1,000 edits"),
+        ("NP=n\n\ninsert (X x) >1 n", "still applies after [0-9]+ edits"),
+        ("S=n !> __\n\ninsert n >1 n", "copies add more than 20,000 nodes"),
         ("NP=n < PRP=p\n\nmove p $+ n", "NP is left without children"),
         ("NN=n\n\ninsert (X x) >1 n", "gets another child beside its word"),
         ("NP=n ?< JJ=j\n\nrelabel j X", "no node named j"),
@@ -100,6 +101,7 @@ def test_empty_elements_are_no_words():
         ("NP=n\n\ndelete n\nadjoin (X Y) n", 4, "needs one foot"),
         ("NP=n\n\nadjoin (X@) n", 3, "below the root"),
         ("NP=n\n\n[delete n", 3, "']' is missing"),
+        ("NP=n\n\ninsert " + "(X " * 3000 + " $+ n", 3, "deeper than 100"),
         ("NP=n\n\nexcise n n n", 3, "unexpected text"),
         ("NP=n\n\nif n delete n", 3, "'exists' is missing"),
         ("NP=n\n\nif not n delete n", 3, "'exists' is missing"),

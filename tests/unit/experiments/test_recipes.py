@@ -8,6 +8,7 @@ import random
 
 import pytest
 
+from gramian.errors import OptionError
 from gramian.experiments import RECIPES, make_plan, recipe, run_experiment
 from gramian.training.search_by_f1 import StateSearch
 
@@ -78,8 +79,14 @@ TINY = {
             "moments-search",
             "many",
             "noisy",
+            "split-merge-many",
+            "published-tag",
+            "published-signature",
+            "published-search",
         ],
         "models": 2,
+        "cycles": 1,
+        "published_states": 2,
         "folds": 2,
         "budget": 3,
     },
@@ -88,8 +95,11 @@ TINY = {
         "largest": 6,
         "symbols": 2,
         "budget": 4,
-        "ways": ["same", "root", "singular", "likelihood", "beam", "paper"],
-        "paper_budget": 5,
+        "ways": ["same", "root", "singular", "likelihood", "beam", "vanilla", "paper"],
+        "paper_budget": 0,
+        "paper_states": 3,
+        "paper_largest": 4,
+        "reach": 1,
     },
     "tensor": {"states": [4], "ranks": [2], "gates": [1e-8, 10.0], "iterations": 2},
     "self-training": {"trees": 60, "amounts": [0, 40], "weight": 0.5},
@@ -153,10 +163,10 @@ def test_a_recipe_runs_and_reports(name, run):
 def test_the_thesis_has_its_figures_and_both_settings(run):
     experiment = run("thesis")
     names = {part.name for section in experiment.sections for part in section.parts}
-    assert names == {f"figure-{number}" for number in range(13, 29)}
+    assert names == {f"figure-{number}" for number in range(13, 29)} | {"figure-17-original-trees"}
     value = experiment.results.value
     for states in (1, 4):
-        for way in ("thesis", "best"):
+        for way in ("thesis", "strict", "best"):
             assert value(f"states/{way}/{states}", "tagging").mean == 100.0, "gold tags are given"
         assert value(f"states/best/{states}", "words_tagging") is not None
     assert value("states/best/4", "f1").mean > value("states/best/1", "f1").mean, "attachment needs states"
@@ -170,8 +180,8 @@ def test_the_same_seed_tests_both_settings_on_the_same_sentences(folder):
     tasks = [task for task in plan.tasks("states") if task["settings"]["states"] == 1]
     lengths = [[row[1] for row in recipe("thesis").measure(task)["sentences"]["mean_f1"]] for task in tasks]
     golds = [sum(lengths_of) for lengths_of in lengths]
-    assert len(tasks) == 2
-    assert golds[0] == golds[1] == 12
+    assert len(tasks) == 3
+    assert golds == [12, 12, 12]
 
 
 def test_a_gate_that_lets_every_rule_pass_makes_every_large_rule_low_rank(run):
@@ -201,7 +211,7 @@ def test_searches_tell_what_became_of_states(run):
     experiment = run("states")
     parts = {part.name: part for section in experiment.sections for part in section.parts}
     labels = experiment.results.runs("paper")[0]["sentences"]["labels"]
-    row = next(row for row in parts["table-4"].rows if row[0] == "beam, by F1, as in the paper")
+    row = next(row for row in parts["table-4"].rows if row[0] == "the paper's setting, its search")
     assert row[-4:] == [
         sum(one[2] for one in labels),
         sum(one[3] for one in labels),
@@ -209,8 +219,30 @@ def test_searches_tell_what_became_of_states(run):
         len(labels),
     ]
     assert row[4] + row[8] == len(labels)
+    assert {one[2] for one in labels} == {3}, "the search starts from the same number for every label"
+    value = experiment.results.value
+    assert value("paper", "labels_finished").mean == value("paper", "labels_to_visit").mean == len(labels)
+    assert value("beam", "labels_finished").mean < value("beam", "labels_to_visit").mean, "of a small budget"
+    assert value("vanilla", "states").mean == 3 * len(labels)
     assert parts["table-5"].columns[:3] == ["label (/ for a tag)", "frequency", "before"]
     assert all(one[1] > 0 for one in labels)
+
+
+def test_languages_count_treebanks_and_show_the_table_of_their_part(run, folder):
+    treebanks, accuracy, _ = run("languages").sections
+    name, sentences, tokens, words, labels, *tested = treebanks.parts[0].rows[0]
+    lines = (folder / "train.mrg").read_text().splitlines()
+    assert (name, sentences.mean, tested[0].mean) == ("made-up", len(lines), 20)
+    assert tokens.mean == sum(line.count("(DT") + line.count("(NN") + line.count("(VBZ") + line.count("(IN")
+                              + line.count("(. ") for line in lines)  # fmt: skip
+    assert words.mean == 12  # the, 4 nouns, 4 verbs, of, with and the full stop
+    assert labels.mean == 4 + 2 + 5  # S, VP, NP, PP; @S, @VP; tags
+    assert accuracy.parts[0].published.name == "table-2-published"
+    value = run("languages").results.value
+    assert value("made-up/published-search", "candidates").mean == 3
+    assert value("made-up/published-tag", "most_states").mean == 2
+    with pytest.raises(OptionError, match=r"part: made-up has no test\.mrg"):
+        make_plan("languages", str(folder.parent), config={"part": "test"})
 
 
 def test_automata_beat_the_unigram_and_are_drawn(run):

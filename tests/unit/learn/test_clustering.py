@@ -213,8 +213,9 @@ def test_the_plain_setting_of_the_thesis():
         4, 0.0, 0.0, suffixes=False
     )  # rare is what was seen less than 5 times
     assert learner.features == Features("thesis", rare_words=5, scaling=False, heads="none")
-    assert learner.clustering == Clustering(projection="raw", restarts=10, soft=None)
-    assert learner.smoothing == Smoothing(0.0, 0.0, 0.0)
+    assert learner.clustering == Clustering(projection="raw", restarts=10, max_iter=300, sample=None)
+    assert learner.smoothing == Smoothing(0.0, 0.0, 0.0, floor=0.00005)
+    learner.set_params(smoothing__floor=0.0)
     bank, _ = sentences(200, 0)
     grammar = learner.fit(bank).model_
     assert set(grammar.n_states.tolist()) == {3}
@@ -230,6 +231,17 @@ def test_the_plain_setting_of_the_thesis():
             block[in_use[grammar.state_start[parent] : grammar.state_start[parent + 1]]]
         )
     assert cells == len(used)
+
+
+def test_k_means_may_see_all_nodes_or_a_sample():
+    bank, _ = sentences(200, 0)
+    few, all_of_few, everything, default = (
+        SpectralClustering(4, allocation="all", clustering=Clustering(sample=sample)).fit(bank).states_
+        for sample in (20, 20, None, 10_000)
+    )
+    np.testing.assert_array_equal(few, all_of_few)
+    np.testing.assert_array_equal(everything, default)  # no symbol has as many nodes
+    assert (few != everything).any()
 
 
 def test_an_unknown_feature_set():

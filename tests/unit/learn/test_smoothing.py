@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from learn_cases import Case, big_case, cases
 
+from gramian.learn import SpectralClustering
 from gramian.learn.smoothing import Smoothing, estimate_rules, state_shares
 from gramian.learn.tables import LatentTables, Layout
 from gramian.treebank.productions import Productions
+from gramian.trees import Tree
 
 NONE = Smoothing(0.0, 0.0, 0.0)
 smoothings = st.builds(
@@ -156,3 +158,24 @@ def test_kernels_equal_numpy_to_the_last_bit(dtype, most, smoothing):
     for part in ("binary", "unary", "root"):
         assert getattr(found, part).tobytes() == getattr(expected, part).tobytes()
     assert state_shares(counts).tobytes() == smoothing_in_numpy.state_shares(counts).tobytes()
+
+
+def test_the_floor_falls_back_to_rules_and_words_without_states():
+    """Worked out from counts: with every cell below a floor of one, the grammar says what relative frequencies say."""
+    trees = [
+        Tree.parse(text) for text in ("(S (NN a) (VB b))", "(S (NN a) (VB c))", "(S (VB b) (NN a))")
+    ] * 40
+    plain = SpectralClustering(2, allocation="all", smoothing=NONE, lexicon="pos").fit(trees).model_
+    floored = (
+        SpectralClustering(2, allocation="all", smoothing=Smoothing(0, 0, 0, floor=1.0), lexicon="pos")
+        .fit(trees)
+        .model_
+    )
+    assert (plain.binary == 0).any()
+    rules = [tuple(floored.symbols[symbol] for symbol in rule) for rule in floored.binary_rules]
+    expected = {("S", "NN", "VB"): 2 / 3, ("S", "VB", "NN"): 1 / 3}
+    for number, rule in enumerate(rules):
+        np.testing.assert_allclose(floored.binary_block(number).sum(axis=(1, 2)), expected[rule], rtol=1e-6)
+    assert (plain.lexicon.entry_states == 0).any()
+    ratios = set(floored.lexicon.entry_states.tolist())
+    assert ratios <= {1.0, 1.5}  # a state with all of "b": 1.5 times p(b | VB) = 2/3 is not below one

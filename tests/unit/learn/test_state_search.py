@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gramian.errors import OptionError
-from gramian.learn import Features, Observations, SpectralClustering
+from gramian.learn import Clustering, Features, Observations, SpectralClustering
 from gramian.learn.search_trials import Trials
 from gramian.learn.state_allocation import allocate_states
 from gramian.learn.state_search import ClusterCache, held_out_score, search_states, states_by_singular_values
@@ -98,6 +98,16 @@ def test_learners_take_numbers_by_name(cache, seen):
     for bad in ({"NP": 0}, {"NP": 1.5}):
         with pytest.raises(OptionError, match=r"^n_states\['NP'\] must be .*, got (0|1.5)$"):
             SpectralClustering(bad).fit(seen)
+
+
+def test_candidates_have_the_clusters_of_training(seen):
+    """Also where k-means sees a sample of the nodes, and the rank is fixed."""
+    for clustering in (Clustering(sample=50, max_iter=3), Clustering(rank=2), Clustering(projection="raw")):
+        learner = SpectralClustering({"NP": 4, "/NN": 3}, clustering=clustering)
+        candidate = ClusterCache(learner, seen, largest=12).grammar(learner.allocate(seen).tolist())
+        trained = learner.fit(seen).model_
+        assert np.array_equal(candidate.binary, trained.binary)
+        assert np.array_equal(candidate.lexicon.entry_states, trained.lexicon.entry_states)
 
 
 def test_scores_of_another_judge_are_not_reused(cache, tmp_path):

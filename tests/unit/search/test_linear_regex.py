@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gramian.search.linear_regex import LinearRegex
 
-ATOMS = ["a", "b", ".", "[ab]", "[^a]", "[a-]", r"\w", r"\b", "^", "$", "(?=a)", "(?!b)", r"\.", "A", "[B-a]"]
+ATOMS = ["a", "b", ".", "[ab]", "[^a]", "[a-]", r"\w", r"\b", "^", "$", r"\.", "A", "[B-a]"]
 REGEXES = st.recursive(
     st.sampled_from(ATOMS),
     lambda below: st.one_of(
@@ -50,11 +50,10 @@ def test_no_expression_hangs(text):
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("(", "missing"), ("a)", "unbalanced"), ("*a", "nothing to repeat"), ("[a", "too early"), ("[b-a]", "bad range"),
-        (r"(a)\1", "not supported"), ("(?<=a)b", "supported"), ("(?=(?=a))", "not supported"), ("((a{99}){99})", "too large"),
-        ("a{9999}", "too long"),
-        ("a{2,1}", "wrong order"),
-        ("(" * 99 + ")" * 99, "too many groups"), ("\\", "too early"),
+        ("(", "missing"), ("a)", "unexpected"), ("*a", "no argument for repetition"), ("[a", "missing ]"), ("[b-a]", "range"),
+        (r"(a)\1", "invalid escape"), ("(?<=a)b", "lookbehind are not supported"), ("^(?!NP)", "negate a test instead"),
+        ("((a{99}){99})", "repetition"), ("a{9999}", "repetition size"), ("a{2,1}", "repetition"), ("\\", "trailing"),
+        ("(" * 20_000, "missing"), ("a" * 5_000_000, "too large"), ("\ud800", "surrogates"),
     ],
 )  # fmt: skip
 def test_what_is_refused(text, what):

@@ -128,6 +128,11 @@ def test_names_stand_for_nodes():
         ("NP < /(/", 7, "invalid regular expression"),
         ("NP < =a", 7, "no node is named 'a'"),
         ("NP < \x22x", 6, "unexpected character"),
+        ("(" * 20_000, 52, "more than 50 brackets in brackets"),
+        ("NP " + "[" * 20_000, 55, "more than 50 brackets in brackets"),
+        ("NP <... " + "{ A <... " * 9_000, 461, "more than 50 brackets in brackets"),
+        ("NP <" + "9" * 5_000 + " DT", 4, "no node has so many children"),
+        ("/(.)/#" + "9" * 5_000 + "%x", 7, "has no group"),
     ],
 )
 def test_a_pattern_that_cannot_be_read_shows_where(text, place, what):
