@@ -25,6 +25,7 @@ RECIPES = {
     "annotate": "actions of a simulated annotator, and F1 by annotated trees, chosen actively or at random",
     "wfa": "automata of tags: states against word error rate (Balle et al. 2014)",
     "pautomac": "PAutomaC problems of a folder: perplexity against that of the true automaton (Verwer et al. 2014)",
+    "spice": "SPiCe problems of a folder: how well the next symbol is ranked (Balle et al. 2016)",
     "shag": "dependency grammars of automata: states against attachment (Balle et al. 2014)",
 }
 """Name of each recipe, and what it shows."""
