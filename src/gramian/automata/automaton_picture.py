@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from html import unescape
+from typing import NamedTuple
 
 from gramian.automata.export import Edge, edges
 from gramian.automata.pdfa import PDFA
@@ -22,6 +23,7 @@ _TOP = 112.0  # room for the labels of a loop
 _TEXT = re.compile(r'<text [^>]*?x="([-0-9.]+)" y="([-0-9.]+)"[^>]*>([^<]*)</text>')
 _LETTER = 6.6  # width of a letter of a label, at most about
 _EDGE = 4.0
+_TEX_SPECIAL = re.compile(r"[\\~^&%$#_{}]")
 _STYLE = (
     "text{font:11px sans-serif;text-anchor:middle}"
     ".state{fill:#fff;stroke:#345;stroke-width:1.5}"
@@ -65,40 +67,98 @@ def to_svg(model: WFA | PDFA, threshold: float = 0.03, *, labels: int = 3) -> st
 
     Transitions up to `threshold` are left out; an arc shows so many `labels`, and "+2" says that two more go the same way.
     """
-    if model.n_states > _MOST:
-        raise OptionError(
-            f"picture: {model.n_states} states are too many to see; try: a DFA approximation, or DOT"
-        )
-    wfa = model.to_wfa()
-    arrows = edges(wfa, threshold)
-    initial = {state: weight for state, weight in enumerate(wfa.initial.tolist()) if abs(weight) > threshold}
-    layers = _layers(sorted(initial, key=lambda state: -initial[state]), arrows, wfa.n_states)
-    height = _ROW * max(len(layer) - 1 for layer in layers)
-    centres: dict[int, complex] = {}
-    left = _MARGIN
-    for layer in layers:
-        for row, state in enumerate(layer):  # every other state steps aside, for the arrows within a layer
-            y = _TOP + height / 2 + _ROW * (row - (len(layer) - 1) / 2)
-            centres[state] = complex(left + row % 2 * _COLUMN, y)
-        left += _COLUMN * min(2, len(layer))
+    plan = _Layout.of(model, threshold)
     elements = []
-    for state, weight in initial.items():
-        begin = centres[state] - 2.2 * _RADIUS
-        elements.append(_edge(f"M{_at(begin)} L{_at(centres[state] - _RADIUS - 1.0)}", weight))
+    for state, weight in plan.initial.items():
+        begin = plan.centres[state] - 2.2 * _RADIUS
+        elements.append(_edge(f"M{_at(begin)} L{_at(plan.centres[state] - _RADIUS - 1.0)}", weight))
         elements.append(svg_text("label", begin + 4j, "start" if weight > 0.995 else f"{weight:.2g}"))
     arrows_from: dict[int, int] = {}
-    for arrow in arrows:
+    for arrow in plan.arrows:
         turn = arrows_from[arrow.source] = arrows_from.get(arrow.source, -1) + 1
-        elements.append(_arrow(arrow, centres, labels, turn))
-    elements += [_state(centres[state], state, wfa.final[state]) for state in range(wfa.n_states)]
-    return svg(left - _COLUMN + 1.5 * _MARGIN, _TOP + height + _MARGIN, elements)
+        elements.append(_arrow(arrow, plan.centres, labels, turn))
+    elements += [_state(plan.centres[state], state, stop) for state, stop in enumerate(plan.final)]
+    return svg(plan.width, plan.height, elements)
+
+
+def to_tikz(model: WFA | PDFA, threshold: float = 0.03, *, labels: int = 3) -> str:
+    """Return the same picture for LaTeX, which needs the package tikz and its library automata."""
+    plan = _Layout.of(model, threshold)
+    lines = [
+        r"\begin{tikzpicture}[->, >=stealth, auto, x=1pt, y=1pt, every state/.style={minimum size=32pt, align=center}]"
+    ]
+    for state, stop in enumerate(plan.final):
+        style = "state, initial, initial text=" if plan.initial.get(state, 0.0) > 0.995 else "state"
+        weight = plan.initial.get(state, 0.0)
+        name = (
+            f"${state}$"
+            if "initial" in style or not weight
+            else f"${state}$\\\\[-3pt]{{\\tiny start {weight:.2g}}}"
+        )
+        centre = plan.centres[state] * 0.7
+        stop_text = f"{name}\\\\[-3pt]{{\\tiny stop {stop:.2f}}}"
+        lines.append(
+            f"  \\node[{style}] (q{state}) at ({centre.real:.1f},{-centre.imag:.1f}) {{{stop_text}}};"
+        )
+    for arrow in plan.arrows:
+        text = r"\\".join(_TEX_SPECIAL.sub(_tex, line) for line in _label_lines(arrow, labels))
+        way = "loop above" if arrow.source == arrow.target else "bend left=12"
+        label = f"node[font=\\scriptsize, align=center] {{{text}}}"
+        lines.append(f"  \\path (q{arrow.source}) edge[{way}] {label} (q{arrow.target});")
+    return "\n".join([*lines, r"\end{tikzpicture}"])
+
+
+def _tex(special: re.Match[str]) -> str:
+    """Return a character that means something to TeX as one that is printed."""
+    names = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return names.get(special[0], f"\\{special[0]}")
+
+
+class _Layout(NamedTuple):
+    """Where the states of an automaton stand, in layers from left to right, and what is drawn between them."""
+
+    centres: dict[int, complex]
+    initial: dict[int, float]
+    final: list[float]
+    arrows: list[Edge]
+    width: float
+    height: float
+
+    @classmethod
+    def of(cls, model: WFA | PDFA, threshold: float) -> _Layout:
+        if model.n_states > _MOST:
+            raise OptionError(
+                f"picture: {model.n_states} states are too many to see; try: a DFA approximation, or DOT"
+            )
+        wfa = model.to_wfa()
+        arrows = edges(wfa, threshold)
+        initial = {
+            state: weight for state, weight in enumerate(wfa.initial.tolist()) if abs(weight) > threshold
+        }
+        layers = _layers(sorted(initial, key=lambda state: -initial[state]), arrows, wfa.n_states)
+        height = _ROW * max(len(layer) - 1 for layer in layers)
+        centres: dict[int, complex] = {}
+        left = _MARGIN
+        for layer in layers:
+            for row, state in enumerate(
+                layer
+            ):  # every other state steps aside, for the arrows within a layer
+                y = _TOP + height / 2 + _ROW * (row - (len(layer) - 1) / 2)
+                centres[state] = complex(left + row % 2 * _COLUMN, y)
+            left += _COLUMN * min(2, len(layer))
+        width, total = left - _COLUMN + 1.5 * _MARGIN, _TOP + height + _MARGIN
+        return cls(centres, initial, wfa.final.tolist(), arrows, width, total)
+
+
+def _label_lines(arrow: Edge, labels: int) -> list[str]:
+    """Return the heaviest symbols of a transition, and how many more there are."""
+    lines = [f"{symbol} {weight:.2f}" for symbol, weight in arrow.labels[:labels]]
+    return [*lines, f"+{len(arrow.labels) - labels}"] if len(arrow.labels) > labels else lines
 
 
 def _arrow(arrow: Edge, centres: dict[int, complex], labels: int, turn: int) -> str:
     """Draw a transition; a loop leaves upwards."""
-    lines = [f"{symbol} {weight:.2f}" for symbol, weight in arrow.labels[:labels]]
-    if len(arrow.labels) > labels:
-        lines.append(f"+{len(arrow.labels) - labels}")
+    lines = _label_lines(arrow, labels)
     start, end = centres[arrow.source], centres[arrow.target]
     if start == end:
         top = start - 0.8j * _RADIUS

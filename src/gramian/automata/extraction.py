@@ -95,6 +95,10 @@ def _probes(
     drawn = random_strings(alphabet, n_probes, max_length, rng)
     if strings is not None:
         given = [string for string in dict.fromkeys(map(tuple, strings)) if set(string) <= set(alphabet)]
+        if not given:
+            raise OptionError(
+                "strings: none is made of symbols of the alphabet; try: the alphabet of the black box"
+            )
         chosen = rng.permutation(len(given))[: n_probes // 2]
         drawn = drawn[: n_probes - len(chosen)] + [given[i] for i in chosen.tolist()]
     distinct = list(dict.fromkeys(drawn))
@@ -128,7 +132,7 @@ def extract(
     strings : Sequences or iterable, optional
         Strings that matter: half of the probes are drawn from them, the others at random.
     tolerance : float
-        Stop when no probe differs by more than this.
+        Stop when no probe differs by more than this share of the largest score.
     max_queries : int
         Stop before more strings are asked about.
     n_probes : int
@@ -154,7 +158,7 @@ def extract(
     suffixes = dict(prefixes)
     best = WFA(np.zeros(1), np.zeros(1), np.zeros((len(alphabet), 1, 1)), tuple(alphabet))
     best_errors = np.abs(truth)
-    while best_errors.max() > tolerance:
+    while best_errors.max() > tolerance * np.abs(truth).max():
         basis = Basis.of_strings(prefixes, suffixes, alphabet)
         if not memory.affords(queries_of(basis)):
             _log.info("the next basis, %d by %d, needs more than %d queries", *basis.shape, max_queries)

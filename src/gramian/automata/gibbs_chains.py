@@ -47,7 +47,7 @@ class Round(NamedTuple):
 
 
 # EM finds the hill, sweeps look around it. A strong prior lets early chains move; a weak one fits the sparse automata that survive.
-ROUNDS = (Round(30, 30, 4, 0.1, 6), Round(40, 60, 6, 0.05, 4), Round(0, 160, 8, 0.03, 3))
+ROUNDS = (Round(30, 30, 4, 0.1, 8), Round(70, 60, 6, 0.05, 4), Round(0, 160, 8, 0.03, 3))
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -30,10 +30,10 @@ from gramian.cli.settings_options import (
     list_settings_option,
 )
 from gramian.cli.wfa_exchange import convert, extract
+from gramian.cli.wfa_input import Layout, Tags, read_sample
 from gramian.errors import OptionError
 
 if TYPE_CHECKING:
-    from gramian.automata import Sequences
     from gramian.settings import Setting
 
 app = typer.Typer(
@@ -47,9 +47,6 @@ app = typer.Typer(
 
 app.command()(extract)
 app.command()(convert)
-
-Layout: TypeAlias = Literal["auto", "strings", "brackets", "conllu"]
-Tags: TypeAlias = Literal["xpos", "upos", "universal"]
 
 _MODEL = typer.Argument(help="A model that 'gramian wfa train' wrote.")
 _FILE = typer.Argument(
@@ -114,7 +111,7 @@ def train(
         chosen.pop("method", "best"), chosen.pop("n_states", "auto"), settings=chosen, n_jobs=jobs or -1
     )
     with new_model(output, force):
-        sample = _read(file, layout, tags)
+        sample = read_sample(file, layout, tags)
         started = monotonic()
         if not quiet:
             say(f"{len(sample):,} strings, {len(sample.symbols):,} symbols of {len(sample.alphabet)} kinds")
@@ -137,7 +134,7 @@ def score(
     from gramian.automata import load_sequence_model
 
     loaded = load_sequence_model(model)
-    sample = _read(file, layout, tags)
+    sample = read_sample(file, layout, tags)
     for value in (loaded.log_score(sample) if log else loaded.score(sample)).tolist():
         print(f"{value:.10g}")
 
@@ -160,7 +157,7 @@ def predict(
     from gramian.automata import load_sequence_model
 
     loaded = load_sequence_model(model)
-    sample = _read(file, layout, tags)
+    sample = read_sample(file, layout, tags)
     names = [*map(str, loaded.alphabet), _STOP]
     for number in range(len(sample)):
         row = loaded.next_scores(sample.take([number]))[-1]
@@ -198,8 +195,14 @@ def draw(
     model: str = _MODEL,
     output: str = TEXT_OUTPUT,
     force: bool = FORCE,
-    picture: Literal["svg", "dot", "openfst"] = typer.Option(
-        "svg", "--format", help="SVG picture, DOT text or OpenFST text."
+    picture: Literal["svg", "tikz", "dot", "openfst", "hankel"] = typer.Option(
+        "svg",
+        "--format",
+        help="SVG or TikZ picture, DOT or OpenFST text; or an SVG picture of the Hankel matrix.",
+    ),
+    size: int = typer.Option(8, min=1, max=60, help="Hankel matrix: substrings for its rows and columns."),
+    counted: bool = typer.Option(
+        False, "--counted", help="Hankel matrix: as counted in --strings, not as the model has it."
     ),
     clusters: int | None = typer.Option(
         None, min=1, help="Draw a deterministic approximation with at most so many states."
@@ -220,9 +223,10 @@ def draw(
     --clusters asks for the approximation.
     """
     from gramian.automata import load_sequence_model
-    from gramian.automata.automaton_picture import to_svg
+    from gramian.automata.automaton_picture import to_svg, to_tikz
     from gramian.automata.dfa import dfa_approximation, typical_strings
     from gramian.automata.export import to_dot, to_openfst
+    from gramian.automata.hankel_picture import hankel_to_svg, picture_blocks
     from gramian.automata.mixture import Mixture
     from gramian.io.output import check_output, is_written_through, writing
 
@@ -230,12 +234,18 @@ def draw(
     if picture == "openfst" and beside:
         check_output(f"{output}.symbols", force=force)
     loaded = load_sequence_model(model)
+    if picture == "hankel":
+        sample = typical_strings(loaded) if strings is None else read_sample(strings, "auto", tags)
+        text = hankel_to_svg(picture_blocks(loaded, sample, size, counted=counted))
+        with writing(output) as file:
+            print(text, file=file)
+        return
     large = isinstance(loaded, Mixture) or getattr(loaded, "n_states", 0) > 40
     if clusters is None and large and picture != "openfst":
         clusters = 10
         say("a large model: drawing a deterministic approximation of 10 clusters (see --clusters)")
     if clusters is not None:
-        drawn = typical_strings(loaded) if strings is None else _read(strings, "auto", tags)
+        drawn = typical_strings(loaded) if strings is None else read_sample(strings, "auto", tags)
         approximation = dfa_approximation(loaded, drawn, clusters, way=way)
         say(f"approximation: {approximation}")
         loaded = approximation.machine
@@ -249,7 +259,7 @@ def draw(
                 print(compiled.symbols, file=file)
         return
     with writing(output) as file:
-        print((to_dot if picture == "dot" else to_svg)(machine, threshold), file=file)
+        print({"dot": to_dot, "svg": to_svg, "tikz": to_tikz}[picture](machine, threshold), file=file)
 
 
 @app.command("eval")
@@ -273,7 +283,7 @@ def evaluate(
     if solution is not None and targets is not None:
         raise OptionError("--solution and --targets are two different scores; try: one of them")
     loaded = load_sequence_model(model)
-    sample = _read(test, layout, tags)
+    sample = read_sample(test, layout, tags)
     figures: dict[str, Any]
     if solution is not None:
         result = pautomac_score(loaded, sample, read_solution(solution))
@@ -296,31 +306,6 @@ def evaluate(
         return
     for name, value in figures.items():
         print(f"{name:16} {value:.6g}" if isinstance(value, float) else f"{name:16} {value}")
-
-
-def _read(file: str, layout: Layout, tags: Tags) -> Sequences:
-    """Read strings, or the tag sequences of a treebank."""
-    from gramian.automata import Sequences
-    from gramian.automata.string_formats import read_strings
-    from gramian.automata.tagset import universal_tag
-    from gramian.io.reading import peek_text
-    from gramian.trees import read_conllu, read_trees
-
-    source, start = peek_text(file)
-    if layout == "auto":
-        first = start.strip().split("\n", 1)[0]
-        is_conllu = first.count("\t") == 9 or first.startswith("# ")
-        layout = "brackets" if first.startswith("(") else "conllu" if is_conllu else "strings"
-    if layout == "strings":
-        return read_strings(source)
-    if layout == "brackets":
-        rows = [[tag for tag in tree.tags if tag != "-NONE-"] for tree in read_trees(source)]
-    else:
-        column = "upos" if tags == "upos" else "xpos"
-        rows = [[getattr(token, column) for token in sentence.tokens] for sentence in read_conllu(source)]
-    if tags == "universal":
-        rows = [[universal_tag(tag) for tag in row] for row in rows]
-    return Sequences.from_strings(rows)
 
 
 def _words(model: Any) -> str:

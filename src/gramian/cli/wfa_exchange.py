@@ -8,6 +8,7 @@ import typer
 
 from gramian.cli.console import say, showing_progress
 from gramian.cli.options import FORCE, MODEL_OUTPUT, QUIET, SEED, TEXT_OUTPUT, new_model
+from gramian.cli.wfa_input import Tags
 from gramian.errors import InputError, OptionError
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def extract(
     output: str = MODEL_OUTPUT,
     alphabet: str | None = typer.Option(None, help="Symbols, separated by commas; 0..N for numbers."),
     strings: str | None = typer.Option(None, help="Strings that matter; their symbols are the alphabet."),
+    tags: Tags = typer.Option("xpos", help="Tags of --strings, if it is a treebank."),
     exact: bool = typer.Option(
         False, "--exact", help="Learn the minimal acceptor of the strings that score above 0.5."
     ),
@@ -29,7 +31,9 @@ def extract(
         None, min=1, help="States at most; without it, as many as reduce the error."
     ),
     queries: int = typer.Option(20_000, min=1, help="Strings to ask about at most."),
-    tolerance: float = typer.Option(1e-6, min=0.0, help="Stop when no probe differs by more."),
+    tolerance: float = typer.Option(
+        1e-6, min=0.0, help="Stop when no probe differs by more, as a share of the largest score."
+    ),
     probes: int = typer.Option(
         1000, min=2, help="Strings that show differences, half of them only in the report."
     ),
@@ -48,9 +52,9 @@ def extract(
     from gramian.automata.black_boxes import find_function, onnx_black_box
     from gramian.automata.extraction import extract as extract_automaton
     from gramian.automata.extraction import extract_acceptor
-    from gramian.automata.string_formats import read_strings
+    from gramian.cli.wfa_input import read_sample
 
-    sample: Sequences | None = None if strings is None else read_strings(strings)
+    sample: Sequences | None = None if strings is None else read_sample(strings, "auto", tags)
     symbols: tuple[str | int, ...] = sample.alphabet if sample is not None else ()
     if alphabet is not None:
         symbols = _symbols(alphabet)

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from gramian.automata import PDFA, WFA, Mixture, NGram, Sequences, load_sequence_model
-from gramian.automata.automaton_picture import to_svg
+from gramian.automata.automaton_picture import to_svg, to_tikz
 from gramian.automata.dfa import dfa_approximation, group_average
 from gramian.automata.export import to_dot, to_openfst
+from gramian.automata.hankel_picture import hankel_to_svg, picture_blocks
 from gramian.automata.mixture import mixture_weights
 from gramian.errors import ModelFileError, OptionError
 
@@ -301,3 +302,32 @@ def test_group_average_counts_pairs_within_clusters() -> None:
         sorted(np.flatnonzero(label == n).tolist()) for n in range(4)
     )
     assert group_average(points[:3], 5).tolist() == [0, 1, 2]
+
+
+def test_hankel_matrices_are_drawn() -> None:
+    """A cell for each pair of strings with its value, and a bar for each singular value."""
+    sample = Sequences.from_strings(["ab", "abab"] * 10)
+    model = NGram(2).fit(sample).model_
+    for counted in (True, False):
+        blocks = picture_blocks(model, sample, 4, counted=counted)
+        image = ElementTree.fromstring(hankel_to_svg(blocks))
+        boxes = [element for element in image.iter() if element.tag.endswith("rect")]
+        texts = [element.text for element in image.iter() if element.tag.endswith("text")]
+        assert len(boxes) == 4 * 4 + 4
+        assert texts.count("a b") == 2
+        assert "λ" in texts
+    assert f"{blocks.matrix[0, 0]:.2g}" in texts
+    counted_blocks = picture_blocks(model, sample, 4, counted=True)
+    assert counted_blocks.matrix[0, 0] == 4.0, "the empty string occurs at every cut"
+
+
+def test_pictures_for_latex() -> None:
+    """Every state, every transition and every special character of TeX is there once."""
+    model = WFA([0.5, 0.5], [0.2, 0.4], [[[0.3, 0.2], [0.0, 0.6]], [[0.3, 0.0], [0.0, 0.0]]], ("a_b", "$"))
+    text = to_tikz(model)
+    assert text.count(r"\node[state") == 2
+    assert text.count(r"\path") == 3
+    assert text.count("loop above") == 2
+    assert r"{\$ 0.30\\a\_b 0.30}" in text
+    assert r"start 0.5" in text
+    assert text.count("{") == text.count("}")
