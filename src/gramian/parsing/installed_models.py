@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
@@ -18,6 +19,12 @@ from gramian.errors import OptionError
 
 GROUP = "gramian.models"
 FILE = "model.grammar"
+PACKAGES = {
+    "fr": "gramian-fr",
+    "id": "gramian-id",
+    "is": "gramian-is",
+    "ja": "gramian-ja",
+}  # that can be installed
 _CODE = re.compile("[a-z]{2,3}")
 
 
@@ -73,8 +80,25 @@ def model_path(name: str | os.PathLike[str]) -> Path:
     models = {model.language: model.path for model in installed_models()}
     if str(name) not in models:
         known = f"one of {', '.join(models)}, or " if models else ""
-        raise OptionError(f"no model of the language {str(name)!r} is installed; try: {known}a model file")
+        remedy = f"gramian models install {name}" if str(name) in PACKAGES else f"{known}a model file"
+        raise OptionError(f"no model of the language {str(name)!r} is installed; try: {remedy}")
     return models[str(name)]
+
+
+def install_command(language: str) -> list[str]:
+    """Return the command that installs the model of a language; OptionError if there is no package.
+
+    Examples
+    --------
+    >>> install_command("fr")[1:]
+    ['-m', 'pip', 'install', 'gramian-fr']
+    """
+    if language not in PACKAGES:
+        known = ", ".join(PACKAGES)
+        raise OptionError(
+            f"no package has a model of the language {language!r}; try: one of {known}, or a model file"
+        )
+    return [sys.executable, "-m", "pip", "install", PACKAGES[language]]
 
 
 def _offered(point: EntryPoint) -> InstalledModel | None:
