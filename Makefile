@@ -71,4 +71,4 @@ release-check: $(STAMP)  # wheel and sdist, built and tried in fresh environment
 	$(BIN)/python -m tools.release_check
 
 clean:
-	rm -rf $(VENV) build dist src/gramian/kernels/compiled runs/demo docs/_build docs/gallery docs/python docs/reference/labels.md .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist src/gramian/kernels/compiled runs/demo docs/_build docs/gallery docs/python docs/reference/labels.md docs/reference/command-line.md .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -10,11 +10,13 @@ from gramian import __version__
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "examples")]  # examples of the gallery import made_up_english
 
+import command_pages  # noqa: E402
 import glossary_pages  # noqa: E402
 from reference_pages import write  # noqa: E402
 
 write(HERE / "python")
 glossary_pages.write(HERE / "reference" / "labels.md")
+command_pages.write(HERE / "reference" / "command-line.md")
 
 project = "gramian"
 author = "The gramian authors"

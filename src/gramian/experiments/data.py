@@ -54,11 +54,11 @@ def find_treebank(name: str) -> Data:
 
 
 def find_treebanks(name: str) -> Data:
-    """Find all treebanks of a folder, each in a folder of its own."""
+    """Find all treebanks of a folder, each in a folder of its own, with a test file where there is one."""
     files = {
         f"{folder.name}/{part}": file
         for folder in sorted(Path(name).glob("*"))
-        for part, file in _parts(folder, _SUFFIXES).items()
+        for part, file in _parts(folder, _SUFFIXES, ("test",)).items()
     }
     what = "no folder in it has a train.mrg and a dev.mrg"
     return Data.of(name, files, what, "name a folder of treebanks")
@@ -71,11 +71,11 @@ def find_dependencies(name: str) -> Data:
     return Data.of(name, files, what, "name a folder that has them")
 
 
-def _parts(folder: Path, suffixes: Sequence[str]) -> dict[str, Path]:
-    """Return the train and the dev file of a folder; neither if one is missing."""
-    names = {part: [folder / f"{part}{suffix}" for suffix in suffixes] for part in ("train", "dev")}
+def _parts(folder: Path, suffixes: Sequence[str], others: Sequence[str] = ()) -> dict[str, Path]:
+    """Return the train and the dev file of a folder, and `others` if they are there; none if train or dev is missing."""
+    names = {part: [folder / f"{part}{suffix}" for suffix in suffixes] for part in ("train", "dev", *others)}
     found = {part: path for part, paths in names.items() for path in reversed(paths) if path.exists()}
-    return found if len(found) == 2 else {}
+    return found if {"train", "dev"} <= set(found) else {}
 
 
 @cache

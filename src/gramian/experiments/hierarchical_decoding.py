@@ -19,13 +19,21 @@ from gramian.experts.rerank_scored import read_candidates, scored, written_candi
 from gramian.learn.observations import head_rules
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
+from gramian.parsing.parser_settings import parser_options
 from gramian.training import TrainingData, TrainingRun, TrainingSettings
 from gramian.training.folds import FoldTask, held_out
 from gramian.training.members import TaskRunner, member_tasks
+from gramian.training.papers import PUBLISHED_PARSING
 from gramian.training.training_data import Fold
 from gramian.trees import Tree
 
 _LEAST_CHOICES = 10  # sentences with different trees that a reranker learns from
+
+
+def published_parser(model: Model, combination: str = "product") -> Parser:
+    """Return a parser that prunes and decodes as the papers do."""
+    options = parser_options(PUBLISHED_PARSING)[1]
+    return Parser(model, combination=combination, max_seconds=None, **options)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,11 +42,11 @@ class OwnTreesTask(FoldTask):
 
     def work(self, model: Model, trees: list[Tree]) -> dict[str, Any]:
         """Return them as JSON values."""
-        parser = Parser(model, max_seconds=None)
+        parser = published_parser(model)
         found = []
         for tree in trees:
             forest = parser.forest(tree.words)
-            own = None if forest is None else own_trees(forest)[0]
+            own = None if forest is None else own_trees(forest, parser.decoder)[0]
             if own is not None and len(own):
                 found.append(scored(tuple(tree.words), own, tree))
         return written_candidates(found)
@@ -61,12 +69,12 @@ class RerankedModels(NamedTuple):
         if sum(len(one.trees) > 1 for one in sentences) >= _LEAST_CHOICES:
             heads = head_rules(settings.heads, data.bank)
             learnt = MaxEntReranker(heads=heads).fit(sentences).model_
-        return cls(Parser(model, max_seconds=None), learnt)
+        return cls(published_parser(model), learnt)
 
     def tree(self, words: Sequence[str]) -> Tree:
         """Return the tree that the reranker finds the most probable of the models' own."""
         forest = self.parser.forest(words)
-        trees, found = (None, []) if forest is None else own_trees(forest)
+        trees, found = (None, []) if forest is None else own_trees(forest, self.parser.decoder)
         if forest is None or trees is None or not found:
             return self.parser.parse(list(words)).tree
         best = 0 if self.reranker is None else int(np.argmax(self.reranker.scores(words, trees)))

@@ -105,6 +105,7 @@ def train_and_score(
         "trees": model.data["trees"],
         "states": int(model.grammar.n_states.sum()),
         "most_states": int(model.grammar.n_states.max()),
+        "candidates": model.options.get("search", {}).get("candidates", 0),
     }
 
 

@@ -63,10 +63,10 @@ def candidates(forest: Forest, k: int) -> tuple[Candidates, list[Decoded]]:
     return described(forest, ranked), ranked
 
 
-def own_trees(forest: Forest) -> tuple[Candidates, list[Decoded]]:
+def own_trees(forest: Forest, decoder: str = DEFAULT_DECODER) -> tuple[Candidates, list[Decoded]]:
     """Return the different best trees of the single grammars that a forest was combined of, those of the same rules as its first."""
     members = [one for one in forest.members or (forest,) if one.edge_left is forest.edge_left]
-    found = [tree for tree in map(decode, members) if tree is not None]
+    found = [tree for member in members if (tree := decode(member, decoder)) is not None]
     ranked = list(distinct_trees(forest, found))
     return described(forest, ranked), ranked
 

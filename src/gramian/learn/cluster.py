@@ -94,7 +94,7 @@ class SpectralClustering(LatentLearner):
         How nodes are projected and clustered; see :class:`gramian.learn.Clustering`.
     smoothing : Smoothing
         See :class:`gramian.learn.Smoothing`.
-    lexicon : {"auto", "suffix", "tag", "pos"} or LexiconOptions
+    lexicon : {"auto", "suffix", "tag", "pos", "signature"} or LexiconOptions
         ``"suffix"``: states of rare words are shrunk towards those of words that look alike. ``"tag"``: rare words are told apart by their
         tag alone. ``"pos"``: likewise, and nothing is smoothed. ``"auto"``: by suffix in Penn-style English, by tag elsewhere.
     random_state : int

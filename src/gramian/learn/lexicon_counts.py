@@ -19,12 +19,12 @@ from gramian.learn.tables import LatentTables, Layout
 from gramian.treebank import Treebank
 from gramian.treebank.productions import Productions
 from gramian.treebank.tagged import TaggedWords
-from gramian.treebank.vocab import suffix_chain, word_features
+from gramian.treebank.vocab import frequencies, suffix_chain, word_features
 from gramian.trees.labels import split_chain, unescape_label
 from gramian.trees.scheme import language_of_labels
 from gramian.value_types import Boolean, Either, InstanceOf, Number, OneOf, Whole, option, options, or_none
 
-LexiconName: TypeAlias = Literal["auto", "suffix", "tag", "pos"]
+LexiconName: TypeAlias = Literal["auto", "suffix", "tag", "pos", "signature"]
 Doubles = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
@@ -48,27 +48,38 @@ class LexiconOptions:
     suffixes : bool, optional
         If false, rare words are told apart by their tag alone: all rare words of a tag share its states. None is true for Penn-style
         English and false for all others, as measured to be better.
+    replaced : bool
+        With suffixes: whether rare words are replaced by their tag and signature, that is shape and suffix of up to two letters.
+    ignore_case : bool
+        Whether words that differ in case only are counted together to find the rare ones.
     """
 
     rare: int = option(Whole(0), default=10)
     shrinkage: float = option(Number(0), default=3.0)
     tag_shrinkage: float = option(Number(0), default=0.5)
     suffixes: bool | None = option(or_none(Boolean()), default=True)
+    replaced: bool = option(Boolean(), default=False)
+    ignore_case: bool = option(Boolean(), default=False)
 
     @classmethod
     def called(cls, name: LexiconName, **changes: Any) -> LexiconOptions:
         """Return the options of a name, some of them changed.
 
         ``"suffix"``: rare words are told apart by their shape and suffix; ``"tag"``: by their tag alone, with whatever morphology it
-        holds; ``"pos"``: likewise, words seen less than five times only, and nothing is smoothed; ``"auto"``: ``"suffix"`` for Penn-style
-        English, ``"tag"`` for all others.
+        holds; ``"pos"``: likewise, words seen less than five times only, and nothing is smoothed; ``"signature"``: as ``"pos"``, but rare
+        words are replaced by their tag and signature; ``"auto"``: ``"suffix"`` for Penn-style English, ``"tag"`` for all others.
 
         Examples
         --------
         >>> LexiconOptions.called("pos", rare=19)
-        LexiconOptions(rare=19, shrinkage=0.0, tag_shrinkage=0.0, suffixes=False)
+        LexiconOptions(rare=19, shrinkage=0.0, tag_shrinkage=0.0, suffixes=False, replaced=False, ignore_case=False)
         """
-        named = {"suffix": cls(), "tag": cls(suffixes=False), "pos": cls(4, 0.0, 0.0, suffixes=False)}
+        named = {
+            "suffix": cls(),
+            "tag": cls(suffixes=False),
+            "pos": cls(4, 0.0, 0.0, suffixes=False),
+            "signature": cls(4, 0.0, 0.0, replaced=True),
+        }
         return replace(named.get(name, cls(suffixes=None)), **changes)
 
     @classmethod
@@ -135,7 +146,8 @@ class LexicalModel:
         self._word = productions.lexical[:, 1]
         self.word_count = np.bincount(self._word, productions.lexical_count, len(bank.words))
         self.tag_count = np.bincount(self._tag, productions.lexical_count, self.n_tags)
-        self._is_rare = self.word_count[self._word] <= options.rare
+        frequency = frequencies(bank.words, self.word_count, options.ignore_case)
+        self._is_rare = frequency[self._word] <= options.rare
 
     @cached_property
     def _tag_pairs(self) -> list[_TagPairs]:
@@ -143,7 +155,7 @@ class LexicalModel:
         tag_pairs = [_TagPairs(pairs, self._is_rare[pairs], []) for pairs in of_tag]
         if not self.options.suffixes:
             return tag_pairs
-        chains = [suffix_chain(word) for word in self.bank.words]
+        chains = [suffix_chain(word, longest=2 if self.options.replaced else 4) for word in self.bank.words]
         for level in range(max(map(len, chains), default=0)):
             suffixes = [chain[min(level, len(chain) - 1)] for chain in chains]
             for tag, (pairs, _, levels) in enumerate(tag_pairs):
@@ -221,8 +233,8 @@ class LexicalModel:
             rows = (level[kept] * ratio).astype(np.float32)
             scores.classes |= dict(zip([names[row] for row in kept], rows, strict=True))
         smoothed = self._shrink(total, mass, coarser)
-        if not self.options.suffixes:
-            smoothed[rare] = everything
+        if self.options.replaced or not self.options.suffixes:
+            smoothed[rare] = coarser[rare]
         scores.pairs[cells] = smoothed * ratio
 
     def _shrink(self, total: Doubles, mass: npt.NDArray[np.number] | np.number, towards: Doubles) -> Doubles:

@@ -83,8 +83,8 @@ class Observations:
             self.bank, self.productions = self.further.bank, self.further.productions
         self._lexical: dict[LexiconOptions, LexicalModel] = {}
         self._on_device: dict[str, DeviceInference] = {}
-        self._views: dict[tuple[str | None, bool, int], NodeView] = {}
-        self._columns: dict[tuple[str, str | None, int, bool], tuple[Columns, Columns]] = {}
+        self._views: dict[tuple[str | None, bool, int, bool], NodeView] = {}
+        self._columns: dict[tuple[str, str | None, int, bool, bool], tuple[Columns, Columns]] = {}
 
     @classmethod
     def of(cls, trees: Observations | Treebank | Iterable[Tree]) -> Observations:
@@ -169,12 +169,13 @@ class Observations:
 
     def feature_columns(self, features: Features, lexicon: LexiconChoice = "auto") -> tuple[Columns, Columns]:
         """Return the values of all inside and outside templates over all nodes; rare words look as the lexicon sees them."""
-        suffixes = bool(LexiconOptions.named(lexicon, self.bank).suffixes)
-        key = features.templates, features.heads, features.rare_words, suffixes
+        words = LexiconOptions.named(lexicon, self.bank)
+        suffixes, ignore_case = bool(words.suffixes), words.ignore_case
+        key = features.templates, features.heads, features.rare_words, suffixes, ignore_case
         if key in self._columns:
             return self._columns[key]
         inside, outside = template_names(features.templates)
-        view = self.view(features.heads, suffixes, features.rare_words)
+        view = self.view(features.heads, suffixes, features.rare_words, ignore_case)
         columns = (
             [_narrow(INSIDE[name](view)) for name in inside],
             [_narrow(OUTSIDE[name](view)) for name in outside],
@@ -186,11 +187,17 @@ class Observations:
             self._views.clear()
         return columns
 
-    def view(self, heads: str | None, suffixes: bool, rare_words: int = Features().rare_words) -> NodeView:
+    def view(
+        self,
+        heads: str | None,
+        suffixes: bool,
+        rare_words: int = Features().rare_words,
+        ignore_case: bool = False,
+    ) -> NodeView:
         """Return the nodes, as feature templates see them."""
-        key = heads, suffixes, rare_words
+        key = heads, suffixes, rare_words, ignore_case
         if key not in self._views:
-            word_class = Vocabulary.of(self.bank).classes(
+            word_class = Vocabulary.of(self.bank, ignore_case).classes(
                 rare_words, lambda word: suffix_chain(word, longest=2)[-1] if suffixes else ""
             )
             rules = head_rules(heads, self.bank)

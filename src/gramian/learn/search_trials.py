@@ -42,12 +42,26 @@ class Trial:
 
 @dataclass(frozen=True)
 class FoundStates:
-    """The outcome of a search: the best assignment with its score, the score of the start, and all trials in their order."""
+    """The outcome of a search.
+
+    Attributes
+    ----------
+    n_states : tuple of int
+        The best assignment.
+    score, start_score : float
+        Its score, and that of the start.
+    trials : tuple of Trial
+        All candidates in their order.
+    finished_labels, n_labels : int
+        How many labels the search has finished, of those that it was to visit.
+    """
 
     n_states: Assignment
     score: float
     start_score: float
     trials: tuple[Trial, ...]
+    finished_labels: int = 0
+    n_labels: int = 0
 
     def steps(self) -> list[tuple[int, Trial]]:
         """Return the trials that were better than all before them, with their numbers, from 1."""

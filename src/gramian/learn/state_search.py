@@ -8,6 +8,7 @@ such trees.
 from __future__ import annotations
 
 import heapq
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property
@@ -31,6 +32,8 @@ from gramian.learn.state_allocation import allocate_states
 from gramian.learn.tables import Layout
 from gramian.trees.labels import is_intermediate
 from gramian.value_types import Jobs, OneOf, Whole, check_value
+
+_log = logging.getLogger(__name__)
 
 Score = Callable[[LPCFG], float]
 
@@ -100,7 +103,7 @@ def search_states(
     method: Literal["beam", "greedy"] = "beam",
     together: bool = True,
     by_count: bool = True,
-    symbols: int | None = 20,
+    symbols: int | None = 40,
     beam: int = 5,
     step: int = 5,
     reach: int = 4,
@@ -117,8 +120,9 @@ def search_states(
     The `score` of a grammar is the higher the better. ``"beam"`` keeps a queue of the `beam` best assignments (Narayan and Cohen
     2016, figure 2); with ``"greedy"`` only the best goes on, and the grid has a tenth of the most states, which depend on the
     symbol's frequency (their released program). The grid of a beam has the width `step`, and up to `reach` from a number of it is
-    looked. Only so many `symbols` are searched over (all, if None), until `budget` candidates are scored; the result does not depend
-    on `n_jobs` threads. `by_count`: a symbol seen less than 500 times gets fewer states at most than `cache.largest`.
+    looked. Only so many `symbols` are searched over (all, if None), until `budget` candidates are scored; a warning says how many
+    symbols a spent budget has left out. The result does not depend on `n_jobs` threads. `by_count`: a symbol seen less than 500 times
+    gets fewer states at most than `cache.largest`.
 
     `together`: before single symbols, try fewer and more states of all symbols, then of all intermediate ones, all phrases and all
     tags: such steps are large enough for a few hundred sentences to tell, and a small budget gets somewhere. The paper has neither
@@ -141,12 +145,14 @@ def search_states(
     count = cache.seen.label_count
     most = allocate_states(count, cache.largest, "frequency" if by_count else "all").tolist()
     places = _groups(cache) if together else []
+    n_groups = len(places)
     places += [(names[symbol], [symbol]) for symbol in np.argsort(-count, kind="stable")[:symbols].tolist()]
     start = search.run("", [cache.start], range(len(names)))[0]
     queue: list[tuple[float, int, int, str, Assignment]] = [(-start.score, 0, 0, "coarse", start.assignment)]
-    pushed = 1
+    pushed, furthest = 1, 0
     while queue and not search.is_spent:
         _, _, place, stage, own = heapq.heappop(queue)
+        furthest = max(furthest, place)
         if method == "greedy":
             queue.clear()
         if place == len(places):
@@ -170,7 +176,11 @@ def search_states(
             heapq.heappush(queue, (-trial.score, pushed, *following, trial.assignment))
         queue = heapq.nsmallest(beam, queue)
     best = max(search.done, key=lambda trial: trial.score)
-    return FoundStates(best.assignment, best.score, start.score, tuple(search.done))
+    n_labels, finished = len(places) - n_groups, max(0, furthest - n_groups)
+    if finished < n_labels:
+        ended = "the search has finished %d of %d labels in its budget of %s candidates"
+        _log.warning(ended, finished, n_labels, budget)
+    return FoundStates(best.assignment, best.score, start.score, tuple(search.done), finished, n_labels)
 
 
 _FACTORS = (0.5, 0.7, 1.4, 2.0)

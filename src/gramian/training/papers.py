@@ -40,7 +40,7 @@ _ALL_NODES = {"clustering.sample": None, "clustering.projection": "raw"}
 
 # Items whose marginal under the grammar without states is below 0.00005 are pruned, and nothing else; then the sum of the marginals
 # of all nodes is maximised (Goodman 1996).
-_DECODING = {
+PUBLISHED_PARSING: Mapping[str, Any] = {
     "decoder": "max-marginal-sum",
     "pruning.item": 0.00005,
     **dict.fromkeys(("pruning.beam", "pruning.guess", "pruning.split", "pruning.edge", "pruning.fine"), 0.0),
@@ -81,11 +81,11 @@ PAPERS: Mapping[str, PaperPreset] = {
             "features.rare_words": 5,
             "smoothing.floor": 0.00005,
         },
-        _DECODING,
+        PUBLISHED_PARSING,
         "cnf",
     ),
     # Scaled features, k-means from random nodes (Matlab's 'sample'), rare words by their tag.
-    "clustering": PaperPreset("Narayan and Cohen (2015)", _CLUSTERING, _DECODING),
+    "clustering": PaperPreset("Narayan and Cohen (2015)", _CLUSTERING, PUBLISHED_PARSING),
     # Moments with the paper's smoothing, which is the default.
     "moments": PaperPreset(
         "Cohen et al. (2013)",
@@ -98,7 +98,7 @@ PAPERS: Mapping[str, PaperPreset] = {
             "lexicon.rare": 4,
             "features.rare_words": 5,
         },
-        _DECODING,
+        PUBLISHED_PARSING,
     ),
     # The clusters of 2015, and a search over all labels without gramian's additions.
     "optimised": PaperPreset(
@@ -110,8 +110,9 @@ PAPERS: Mapping[str, PaperPreset] = {
             "search.symbols": 0,
             "search.groups": False,
             "search.by_count": False,
+            "search.parsing": "published",
         },
-        _DECODING,
+        PUBLISHED_PARSING,
     ),
     # EM without smoothing from a random start, 15 iterations, the same number of states for every label.
     "tensor": PaperPreset(
@@ -125,7 +126,7 @@ PAPERS: Mapping[str, PaperPreset] = {
             "max_iter": 15,
             "lexicon": "pos",
         },
-        _DECODING,
+        PUBLISHED_PARSING,
     ),
     "wfa": PaperPreset(
         "Balle et al. (2014), sections 5 and 6",

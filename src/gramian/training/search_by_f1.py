@@ -19,7 +19,9 @@ from gramian.learn import SpectralClustering
 from gramian.learn.search_trials import Assignment, FoundStates
 from gramian.learn.state_search import ClusterCache, search_states
 from gramian.parsing.parser import Parser
+from gramian.parsing.parser_settings import parser_options
 from gramian.tasks.task_runner import run_tasks
+from gramian.training.papers import PUBLISHED_PARSING
 from gramian.training.training_data import Fold, TrainingData
 from gramian.training.training_settings import TrainingSettings
 from gramian.trees import Tree
@@ -29,13 +31,19 @@ _JUDGES = 500  # sentences that a candidate is scored on
 _MOST_STATES = 32  # of a label: whole rule tensors grow with their cube
 
 
-def f1_score(gold: Sequence[Tree], parameters: Parameters = COLLINS) -> Callable[[LPCFG], float]:
-    """Return a score for :func:`gramian.learn.state_search.search_states`: the labelled F1 of trees under gold tags."""
+def f1_score(
+    gold: Sequence[Tree], parameters: Parameters = COLLINS, parsing: str = "default"
+) -> Callable[[LPCFG], float]:
+    """Return a score for :func:`gramian.learn.state_search.search_states`: the labelled F1 of trees under gold tags.
+
+    `parsing` is "default", or "published" for the pruning and the decoder of the papers.
+    """
     scorer = GoldBrackets(gold, parameters)
     sentences = [list(tree.words) for tree in gold]
+    options = parser_options(PUBLISHED_PARSING)[1] if parsing == "published" else {}
 
     def score(grammar: LPCFG) -> float:
-        parser = Parser(grammar, max_seconds=None)  # making it compact would take longer than it saves
+        parser = Parser(grammar, max_seconds=None, **options)  # making it compact takes longer than it saves
         return scorer.score([result.tree for result in parser.parse_many(sentences)]).f1_gold_tags
 
     return score
@@ -65,7 +73,7 @@ class StateSearch:
             raise InputError("there is no tree to score candidates on", judge, hint="more trees")
         self.data, self.fold = data, _TENTH if judges is None else None
         self.judges, self.parameters = list(gold[:: -(-len(gold) // most)]), parameters
-        self.learner = clustering(settings)
+        self.learner, self.parsing = clustering(settings), settings.search.parsing
         states = self.learner.n_states
         start = states if isinstance(states, int) else max(states.values())
         self.largest = largest or max(start, min(2 * start, _MOST_STATES))
@@ -74,7 +82,7 @@ class StateSearch:
     def key(self) -> str:
         """A hash of what scores depend on."""
         text = "\n".join(map(str, self.judges))
-        about = repr((self.learner, self.fold, self.largest, self.parameters, text))
+        about = repr((self.learner, self.fold, self.largest, self.parameters, self.parsing, text))
         return f"{self.data.key} {hashlib.sha256(about.encode()).hexdigest()[:24]}"
 
     def __hash__(self) -> int:
@@ -125,4 +133,6 @@ def _scored(assignment: Assignment, search: StateSearch) -> float:
 def _candidate_maker(search: StateSearch) -> tuple[ClusterCache, Callable[[LPCFG], float]]:
     """Return what candidates are made from, and their score; kept for the next candidate, in whatever process."""
     seen = search.data.observations(fold=search.fold)
-    return ClusterCache(search.learner, seen, search.largest), f1_score(search.judges, search.parameters)
+    return ClusterCache(search.learner, seen, search.largest), f1_score(
+        search.judges, search.parameters, search.parsing
+    )

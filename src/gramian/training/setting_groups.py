@@ -20,25 +20,34 @@ class SearchSettings:
     trees : path, optional
         File of trees on which candidates are scored; by default every tenth tree.
     symbols : int
-        How many labels are searched, the most frequent first; 0 for all.
+        How many labels are searched, the most frequent first; 0 for all. A budget that ends the search earlier is reported.
+    largest : int, optional
+        The most states of a label; by default twice as many as the search starts from, at most 32.
     beam : int
         How many assignments are kept.
     step : int
         Width of the grid of numbers that is tried first.
+    reach : int
+        How far from a number of the grid is looked then.
     groups : bool
         Whether fewer and more states of groups of labels are tried first.
     by_count : bool
         Whether labels seen less than 500 times get fewer states at most.
+    parsing : {"default", "published"}
+        How candidates prune and decode: as gramian does by default, or as the papers do.
     """
 
     method: Literal["beam", "greedy"] | None = option(or_none(OneOf("beam", "greedy")), default=None)
     budget: int = option(Whole(0), default=40)
     trees: str | None = option(or_none(Path()), default=None)
-    symbols: int = option(Whole(0), default=20)
+    symbols: int = option(Whole(0), default=40)
+    largest: int | None = option(or_none(Whole(1)), default=None)
     beam: int = option(Whole(1), default=5)
     step: int = option(Whole(1), default=5)
+    reach: int = option(Whole(1), default=4)
     groups: bool = option(Boolean(), default=True)
     by_count: bool = option(Boolean(), default=True)
+    parsing: Literal["default", "published"] = option(OneOf("default", "published"), default="default")
 
 
 @options

@@ -261,13 +261,14 @@ class TrainingRun:
         """Put the numbers of states that a search finds into the settings; return what to record about it."""
         began, settings, how = time.perf_counter(), self.settings, self.settings.search
         judges = None if how.trees is None else normal_trees(how.trees, settings.preset)
-        search = StateSearch(self.data, settings, judges)
+        search = StateSearch(self.data, settings, judges, largest=how.largest)
         found = search.run(
             method=how.method,
             budget=how.budget or None,
             symbols=how.symbols or None,
             beam=how.beam,
             step=how.step,
+            reach=how.reach,
             together=how.groups,
             by_count=how.by_count,
             n_jobs=self.n_jobs,
@@ -282,6 +283,7 @@ class TrainingRun:
             "method": how.method,
             "judge": how.trees or "every tenth tree",
             "candidates": tried,
+            "labels": [found.finished_labels, found.n_labels],
             "start": round(found.start_score, 3),
             "found": round(found.score, 3),
             "steps": [[place, one.symbol, one.states, round(one.score, 3)] for place, one in found.steps()],

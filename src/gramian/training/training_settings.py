@@ -109,7 +109,7 @@ class TrainingSettings:
 
     method: Method = option(OneOf(*METHODS), default="best")
     n_states: States | None = option(or_none(Either(Whole(1, 1024), MappingOf(Whole(1)))), default=None)
-    ensemble_size: int | None = option(or_none(Whole(1, 100)), default=None)
+    ensemble_size: int | None = option(or_none(Whole(1, 240)), default=None)
     expert: ExpertChoice = option(Either(OneOf("none", "crf", "neural", "both"), Boolean()), default="none")
     rerank: bool = option(Boolean(), default=False)
     folds: int = option(Whole(2, 100), default=5)

@@ -5,7 +5,7 @@ Signatures follow the unknown-word classes of the split-merge parsers (Petrov et
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,23 @@ if TYPE_CHECKING:
     from gramian.treebank.arrays import Treebank
 
 _ENGLISH_SUFFIXES = ("ed", "ing", "ion", "er", "est", "ly", "ity", "y", "al")
+
+
+def frequencies(
+    words: Sequence[str], counts: npt.NDArray[np.number], ignore_case: bool
+) -> npt.NDArray[np.number]:
+    """Return how often words occur, those that differ in case only together if `ignore_case`.
+
+    Examples
+    --------
+    >>> frequencies(("the", "The", "cat"), np.array([9, 7, 1]), ignore_case=True).tolist()
+    [16.0, 16.0, 1.0]
+    """
+    if not ignore_case:
+        return counts
+    number: dict[str, int] = {}
+    lower = np.array([number.setdefault(word.lower(), len(number)) for word in words], np.int64)
+    return np.bincount(lower, counts)[lower]
 
 
 @dataclass(frozen=True)
@@ -30,13 +47,13 @@ class Vocabulary:
     """
 
     words: tuple[str, ...]
-    counts: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.number]
 
     @classmethod
-    def of(cls, bank: Treebank) -> Vocabulary:
+    def of(cls, bank: Treebank, ignore_case: bool = False) -> Vocabulary:
         """Count the words of a treebank."""
-        leaves = bank.word[bank.word >= 0]
-        return cls(bank.words, np.bincount(leaves, minlength=len(bank.words)).astype(np.int64))
+        counts = np.bincount(bank.word[bank.word >= 0], minlength=len(bank.words))
+        return cls(bank.words, frequencies(bank.words, counts, ignore_case))
 
     def is_rare(self, min_count: int) -> npt.NDArray[np.bool_]:
         """Tell which words occur less often than `min_count`."""

@@ -8,6 +8,7 @@ import random
 
 import pytest
 
+from gramian.errors import OptionError
 from gramian.experiments import RECIPES, make_plan, recipe, run_experiment
 from gramian.training.search_by_f1 import StateSearch
 
@@ -55,6 +56,9 @@ def folder(tmp_path_factory):
     for part, rows in (("train", strings * 20), ("test", strings)):
         (folder / f"3.pautomac.{part}").write_text("\n".join([f"{len(rows)} 2", *rows, ""]))
     (folder / "3.pautomac_solution.txt").write_text("4\n0.3\n0.3\n0.2\n0.2\n")
+    (folder / "3.spice.train").write_text("\n".join(["80 2", *strings * 20, ""]))
+    (folder / "3.spice.prefix.public").write_text("3 2\n0\n1 0\n2 0 1\n")
+    (folder / "3.spice.target.public").write_text("1.0 0 1.0\n1.0 1 1.0\n1.0 -1 1.0\n")
     return folder
 
 
@@ -78,8 +82,14 @@ TINY = {
             "moments-search",
             "many",
             "noisy",
+            "split-merge-many",
+            "published-tag",
+            "published-signature",
+            "published-search",
         ],
         "models": 2,
+        "cycles": 1,
+        "published_states": 2,
         "folds": 2,
         "budget": 3,
     },
@@ -88,8 +98,11 @@ TINY = {
         "largest": 6,
         "symbols": 2,
         "budget": 4,
-        "ways": ["same", "root", "singular", "likelihood", "beam", "paper"],
-        "paper_budget": 5,
+        "ways": ["same", "root", "singular", "likelihood", "beam", "vanilla", "paper"],
+        "paper_budget": 0,
+        "paper_states": 3,
+        "paper_largest": 4,
+        "reach": 1,
     },
     "tensor": {"states": [4], "ranks": [2], "gates": [1e-8, 10.0], "iterations": 2},
     "self-training": {"trees": 60, "amounts": [0, 40], "weight": 0.5},
@@ -109,7 +122,8 @@ TINY = {
         "convergence_steps": [1, 3],
         "clusters": 4,
     },
-    "pautomac": {"method": "ngram"},
+    "pautomac": {"methods": ["ngram", "spectral"]},
+    "spice": {"members": ["ngram", "em"]},
     "noise": {
         "models": [1, 2],
         "states": 4,
@@ -201,7 +215,7 @@ def test_searches_tell_what_became_of_states(run):
     experiment = run("states")
     parts = {part.name: part for section in experiment.sections for part in section.parts}
     labels = experiment.results.runs("paper")[0]["sentences"]["labels"]
-    row = next(row for row in parts["table-4"].rows if row[0] == "beam, by F1, as in the paper")
+    row = next(row for row in parts["table-4"].rows if row[0] == "the paper's setting, its search")
     assert row[-4:] == [
         sum(one[2] for one in labels),
         sum(one[3] for one in labels),
@@ -209,8 +223,30 @@ def test_searches_tell_what_became_of_states(run):
         len(labels),
     ]
     assert row[4] + row[8] == len(labels)
+    assert {one[2] for one in labels} == {3}, "the search starts from the same number for every label"
+    value = experiment.results.value
+    assert value("paper", "labels_finished").mean == value("paper", "labels_to_visit").mean == len(labels)
+    assert value("beam", "labels_finished").mean < value("beam", "labels_to_visit").mean, "of a small budget"
+    assert value("vanilla", "states").mean == 3 * len(labels)
     assert parts["table-5"].columns[:3] == ["label (/ for a tag)", "frequency", "before"]
     assert all(one[1] > 0 for one in labels)
+
+
+def test_languages_count_treebanks_and_show_the_table_of_their_part(run, folder):
+    treebanks, accuracy, _ = run("languages").sections
+    name, sentences, tokens, words, labels, *tested = treebanks.parts[0].rows[0]
+    lines = (folder / "train.mrg").read_text().splitlines()
+    assert (name, sentences.mean, tested[0].mean) == ("made-up", len(lines), 20)
+    assert tokens.mean == sum(line.count("(DT") + line.count("(NN") + line.count("(VBZ") + line.count("(IN")
+                              + line.count("(. ") for line in lines)  # fmt: skip
+    assert words.mean == 12  # the, 4 nouns, 4 verbs, of, with and the full stop
+    assert labels.mean == 4 + 2 + 5  # S, VP, NP, PP; @S, @VP; tags
+    assert accuracy.parts[0].published.name == "table-2-published"
+    value = run("languages").results.value
+    assert value("made-up/published-search", "candidates").mean == 3
+    assert value("made-up/published-tag", "most_states").mean == 2
+    with pytest.raises(OptionError, match=r"part: made-up has no test\.mrg"):
+        make_plan("languages", str(folder.parent), config={"part": "test"})
 
 
 def test_automata_beat_the_unigram_and_are_drawn(run):
@@ -268,8 +304,23 @@ def test_problems_of_automata_are_scored_against_their_solution(run):
     problem, total = table.rows
     entropy = -sum(p * math.log(p) for p in (0.3, 0.3, 0.2, 0.2))
     assert problem[0] == "3"
-    assert problem[4].mean == pytest.approx(math.exp(entropy), abs=1e-4)
-    assert problem[5].mean == total[5].mean > 0
+    assert problem[3].mean == pytest.approx(math.exp(entropy), abs=1e-4)
+    for perplexity, gap in ((4, 5), (7, 8)):
+        assert problem[gap].mean == pytest.approx(total[gap].mean)
+        assert problem[gap].mean > 0
+        assert problem[perplexity].mean == pytest.approx(problem[3].mean + problem[gap].mean, abs=1e-4)
+
+
+def test_rankings_of_next_symbols_are_scored(run):
+    """A symbol follows each prefix for sure; the models rank it first or second, after which the score is 1 / log2(3)."""
+    table, *_ = run("spice").sections[0].parts
+    names = table.columns[4:]
+    assert names == ["3-gram", "spectral of rank 4", "ngram", "em", "ensemble"]
+    problem, mean = table.rows
+    best = 1 / 3 + 1 / 3 + 1 / math.log2(3) / 3  # of the strings that begin with 0 1, as many go on as end
+    for score in problem[4:]:
+        assert best - 1e-4 <= score.mean <= 1
+    assert [score.mean for score in mean[4:]] == [score.mean for score in problem[4:]]
 
 
 def test_automata_take_one_file_and_test_on_its_last_tenth(tmp_path):

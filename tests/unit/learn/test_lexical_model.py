@@ -208,7 +208,7 @@ def test_rare_words_tied_to_their_tag():
 
 
 def test_a_lexicon_must_be_known(bank):
-    wanted = "a LexiconOptions or one of auto, suffix, tag, pos"
+    wanted = "a LexiconOptions or one of auto, suffix, tag, pos, signature"
     with pytest.raises(OptionError, match=f"^lexicon must be {wanted}, got 'prefix'$"):
         PCFG(lexicon="prefix").fit(bank)
 
@@ -241,3 +241,38 @@ def test_what_tells_rare_words_apart_depends_on_the_treebank():
         assert seen.lexical("auto").options.suffixes is suffixes
         assert seen.lexical("suffix").options.suffixes
         assert not seen.lexical("tag").options.suffixes
+
+
+def test_rare_words_are_replaced_by_their_tag_and_signature(bank):
+    """All nouns in -s share the states of the class x/ts, x/gs, ...; without signatures those of the tag."""
+    model = LexicalModel(bank, Observations(bank).productions, LexiconOptions.called("signature", rare=9))
+    plain = LexicalModel(bank, Observations(bank).productions, LexiconOptions.called("pos", rare=9))
+    counts = counts_of(Observations(bank))
+    found, by_tag = model.state_scores(counts), plain.state_scores(counts)
+    pairs = bank_pairs(bank)
+    ratios = {word: found.pairs[2 * pair : 2 * pair + 2].tolist() for word, pair in pairs["NNS"].items()}
+    of_tag = {word: by_tag.pairs[2 * pair : 2 * pair + 2].tolist() for word, pair in pairs["NNS"].items()}
+    assert ratios["cats"] == ratios["boats"]
+    assert ratios["cats"] != ratios["dogs"]
+    assert len({tuple(values) for values in of_tag.values()}) == 1
+
+
+def bank_pairs(bank: Treebank) -> dict[str, dict[str, int]]:
+    """Return the number of each pair of tag and word."""
+    found: dict[str, dict[str, int]] = {}
+    for pair, (tag, word) in enumerate(Observations(bank).productions.lexical.tolist()):
+        found.setdefault(bank.symbols[tag], {})[bank.words[word]] = pair
+    return found
+
+
+def test_rare_words_may_be_counted_whatever_their_case():
+    """ "The" is seen twice and "the" four times: six in all, which is not rare any more."""
+    lines = ["(S (DT The) (NN cat))"] * 2 + ["(S (DT the) (NN cat))"] * 4
+    seen = Observations(Treebank.read(io.StringIO("\n".join(lines))))
+    pairs = bank_pairs(seen.bank)["DT"]
+    rare = {}
+    for ignore_case in (False, True):
+        options = LexiconOptions.called("pos", rare=5, ignore_case=ignore_case)
+        model = LexicalModel(seen.bank, seen.productions, options)
+        rare[ignore_case] = {word: bool(model._is_rare[pair]) for word, pair in pairs.items()}
+    assert rare == {False: {"The": True, "the": True}, True: {"The": False, "the": False}}

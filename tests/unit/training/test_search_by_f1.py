@@ -96,3 +96,22 @@ def test_candidates_are_clustered_as_the_settings_say():
     assert (made.clustering.start, made.clustering.rank, made.n_states) == ("random", 3, 5)
     moments = clustering(TrainingSettings.of({"features.scaling": False}, method="spectral-moments"))
     assert (moments.features.templates, moments.features.scaling) == ("paper", False)
+
+
+def test_a_search_says_how_many_labels_it_has_finished(data, caplog):
+    search = StateSearch(data, SETTINGS, largest=3)
+    few = search.run(together=False, symbols=2, budget=2)
+    assert (few.finished_labels, few.n_labels) == (0, 2)
+    assert "finished 0 of 2 labels in its budget of 2 candidates" in caplog.text
+    caplog.clear()
+    everything = search.run(together=False, symbols=2)
+    assert (everything.finished_labels, everything.n_labels) == (2, 2)
+    assert "finished" not in caplog.text
+
+
+def test_candidates_may_be_parsed_as_published(data):
+    published = TrainingSettings.of({"search.parsing": "published", "search.method": "beam"}, n_states=2)
+    search = StateSearch(data, published)
+    assert search.parsing == "published"
+    assert search.key != StateSearch(data, TrainingSettings.of(n_states=2)).key
+    assert search.score(search.cache.start) > 0

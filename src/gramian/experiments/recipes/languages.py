@@ -1,4 +1,4 @@
-"""Every treebank of a folder, for every learner: tables 2 and 4 of Narayan and Cohen (2016), on what treebanks you have.
+"""Every treebank of a folder, for every learner: tables 1 to 3 of Narayan and Cohen (2016), on what treebanks you have.
 
 Each folder with a train and a dev file is a treebank; its labels tell its habits (case in tags, functions in labels), see
 :func:`gramian.trees.scheme.detect_scheme`. Penn-style treebanks are scored as COLLINS.prm says, others as the SPMRL shared tasks do.
@@ -12,22 +12,13 @@ from functools import lru_cache
 from typing import Any
 
 from gramian.errors import OptionError
+from gramian.evaluate import chomsky_normal_form
 from gramian.experiments.data import Data, GoldTree, find_treebanks, gold_trees, preset_of
-from gramian.experiments.measure import (
-    LABELS,
-    parse_and_score,
-    scoring,
-    settings_of,
-    train_and_score,
-    training_data,
-    transferred,
-)
+from gramian.experiments.measure import LABELS, settings_of, train_and_score, training_data
 from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
+from gramian.experiments.published import published_table
 from gramian.experiments.results import Figure, Results, Section, Table
-from gramian.grammar.compress.compact import compacted
-from gramian.learn.state_search import ClusterCache
-from gramian.training import TrainingData
-from gramian.training.search_by_f1 import StateSearch
+from gramian.training import TrainingData, TrainingSettings
 
 NAMES = LABELS | {
     "cluster-tag": "clustering, rare words by tag",
@@ -36,116 +27,116 @@ NAMES = LABELS | {
     "moments-search": "moments, searched states",
     "many": "several models",
     "noisy": "noisy models with a reranker",
+    "split-merge-many": "split-merge, several models with a reranker",
+    "published-tag": "published clustering, rare words by tag",
+    "published-signature": "published clustering, by tag and signature",
+    "published-search": "published clustering, searched states",
+    "published-moments": "published moments",
+    "published-moments-search": "published moments, searched states",
 }
-_SEARCHES = ("search", "moments-search")
-_RARE = {"cluster-tag": "tag", "cluster-suffix": "suffix"}
-
-# Table 2 of the paper: F1 on development data.
-PUBLISHED = (
-    ("split-merge (Berkeley), signatures", 69.2, 79.9, None, 81.7, 87.8, 83.9, 71.0, 84.1, 74.5),
-    ("split-merge (Berkeley), morphology", 84.3, 79.7, None, 82.7, 89.6, 89.1, 82.8, 87.1, 75.5),
-    ("clustering, fixed states, rare by tag", 69.8, 73.9, 75.7, 78.3, 88.0, 81.3, 68.7, 90.3, 70.9),
-    ("clustering, fixed states, morphology", 78.6, 73.7, None, 78.8, 88.1, 84.7, 76.5, 90.4, 71.4),
-    ("clustering, searched states", 81.2, 76.7, 77.8, 81.7, 90.1, 87.2, 79.2, 92.0, 75.2),
-    ("moments, fixed states", 78.1, 78.0, 77.6, 82.0, 89.2, 87.7, 80.6, 91.7, 73.4),
-    ("moments, searched states", 79.0, 78.1, 79.0, 82.9, 90.3, 87.8, 80.9, 91.7, 75.5),
-    ("split-merge, many models", 87.4, 82.5, None, 85.0, 90.5, 91.1, 84.6, 88.4, 79.5),
-    ("clustering, many models", 83.4, 79.9, 82.7, 85.1, 90.6, 89.0, 80.8, 92.5, 78.3),
-)
 LANGUAGES = "Basque, French, German (NeGra), German (TiGer), Hebrew, Hungarian, Korean, Polish, Swedish"
+_STATISTICS = ("sentences", "tokens", "words", "labels")
+
+
+def method_settings(method: str, options: Options) -> dict[str, Any]:
+    """Return the settings of a cell, as of :func:`gramian.experiments.measure.settings_of`, that a method of this experiment stands for."""
+    search = {f"search.{name}": options[name] for name in ("budget", "symbols", "largest")}
+    search["search.method"] = "beam"
+    reranked = {"rerank": True, "folds": options["folds"]}
+    in_gramian: dict[str, tuple[str, dict[str, Any]]] = {
+        "cluster-tag": ("spectral-cluster", {"lexicon": "tag"}),
+        "cluster-suffix": ("spectral-cluster", {"lexicon": "suffix"}),
+        "search": ("spectral-cluster", search),
+        "moments-search": ("spectral-moments", search),
+        "many": ("best", {}),
+        "noisy": ("best", {"noise.kind": "mixed", **reranked}),
+        "split-merge": ("split-merge", {"cycles": options["cycles"]}),
+        "split-merge-many": ("split-merge", {"cycles": options["cycles"], **reranked}),
+        "published-tag": ("clustering", {}),
+        "published-signature": ("clustering", {"lexicon": "signature"}),
+        "published-search": ("optimised", search),
+        "published-moments": ("moments", {}),
+        "published-moments-search": (
+            "moments",
+            {**search, "search.groups": False, "search.by_count": False, "search.parsing": "published"},
+        ),
+    }
+    name, changed = in_gramian.get(method, (method, {}))
+    found: dict[str, Any] = {"method": name, "settings": changed}
+    if method in ("many", "noisy", "split-merge-many"):
+        found["models"] = options["models"]
+    if name not in ("pcfg", "split-merge"):
+        found["states"] = options["published_states" if method.startswith("published") else "states"]
+    return found
 
 
 def cells(data: Data, options: Options) -> list[Cell]:
-    """Return a cell for each treebank and learner."""
+    """Return a cell for each treebank and learner, and one for the statistics of each treebank."""
     sets = sorted({part.split("/")[0] for part in data.files})
     if unknown := set(options["sets"]) - set(sets):
         raise OptionError(f"sets: there is no {', '.join(sorted(unknown))}; there are: {', '.join(sets)}")
     found = []
     for name in options["sets"] or sets:
-        scheme = preset_of(data.files[f"{name}/train"])
-        train, test = (len(gold_trees(data.files[f"{name}/{part}"], scheme)) for part in ("train", "dev"))
-        size, tested = min(train, options["train"] or train), min(test, options["test_sentences"])
+        files = {part: data.files.get(f"{name}/{part}") for part in ("train", options["part"])}
+        if None in files.values():
+            raise OptionError(f"part: {name} has no {options['part']}.mrg")
+        scheme = preset_of(str(files["train"]))
+        train, test = (len(gold_trees(str(path), scheme)) for path in files.values())
+        common = {"set": name, "part": options["part"], "preset": scheme, "longest": options["longest"]}
+        common |= {
+            "train": min(train, options["train"] or train),
+            "test": min(test, options["test_sentences"]),
+        }
+        found.append(Cell(f"{name}/statistics", {**common, "method": "statistics"}, repeats=False))
         for method in options["methods"]:
-            common = {"set": name, "method": method, "train": size, "test": tested, "preset": scheme}
-            settings: dict[str, Any] = common | {"longest": options["longest"]}
-            if method == "split-merge":
-                settings["settings"] = {"cycles": options["cycles"]}
-            elif method != "pcfg":
-                settings["states"] = options["states"]
-            if method in ("many", "noisy"):
-                settings["models"] = options["models"]
-            if method == "noisy":
-                settings["folds"] = options["folds"]
-            elif method in _SEARCHES:
-                settings |= {name: options[name] for name in ("budget", "symbols", "largest")}
+            settings = common | method_settings(method, options)
             found.append(Cell(f"{name}/{method}", settings, repeats=method != "pcfg"))
     return found
 
 
 def measure(task: Task) -> dict[str, Any]:
-    """Learn and parse once."""
+    """Learn and parse once; or count the trees."""
     settings, files, seed = task["settings"], task["files"], task["seed"]
-    scheme = settings["preset"]
-    train, test = (gold_trees(files[f"{settings['set']}/{part}"], scheme) for part in ("train", "dev"))
+    scheme, part = settings["preset"], settings["part"]
+    path = files[f"{settings['set']}/train"]
+    test = gold_trees(files[f"{settings['set']}/{part}"], scheme)
+    if settings["method"] == "statistics":
+        return _statistics(gold_trees(path, scheme)[: settings["train"]], test)
     test = tuple([tree for tree in test if tree.length <= settings["longest"]][: settings["test"]])
-    train = train[: settings["train"]]
-    data, words = _shared(files[f"{settings['set']}/train"], scheme, len(train))
-    method = settings["method"]
-    if method in _SEARCHES:
-        result = _searched(data, test, settings, seed)
-    else:
-        change: dict[str, Any] = {"many": {"method": "best"}}.get(method, {})
-        if method == "noisy":
-            change = {
-                "method": "best",
-                "settings": {"noise.kind": "mixed", "rerank": True, "folds": settings["folds"]},
-            }
-        elif method in _RARE:
-            change = {"method": "spectral-cluster", "settings": {"lexicon": _RARE[method]}}
-        result = train_and_score(data, test, settings | change, seed, scheme)
+    collapses = settings_of(settings, seed).binarisation.collapse_tags
+    data, words = _shared(path, scheme, settings["train"], collapses)
+    result = train_and_score(data, test, settings, seed, scheme)
     return result | {"training_seconds": round(result["training_seconds"] + words, 3)}
 
 
 @lru_cache(maxsize=2)
-def _shared(path: str, scheme: str, size: int) -> tuple[TrainingData, float]:
+def _shared(path: str, scheme: str, size: int, collapses: bool) -> tuple[TrainingData, float]:
     """Return a treebank, and the processor time of the model of word forms, which learners share and which counts for each of them."""
-    data = training_data(gold_trees(path, scheme)[:size])
+    settings = TrainingSettings.of({"binarisation.collapse_tags": collapses}, preset="whole")
+    data = training_data(gold_trees(path, scheme)[:size], settings)
     began = time.process_time()
     data.observations().lexical("auto").form_probabilities(())
     return data, time.process_time() - began
 
 
-def _searched(
-    data: TrainingData, test: Sequence[GoldTree], settings: dict[str, Any], seed: int
-) -> dict[str, Any]:
-    """Search for numbers of states on a tenth of the training trees, at most 300, then cluster all, or take moments of all."""
-    usual = settings_of({"method": "spectral-cluster", "states": settings["states"]}, seed)
-    scheme, largest = settings["preset"], settings["largest"]
-    began = time.process_time()
-    search = StateSearch(data, usual, largest=largest, most=300, parameters=scoring(scheme))
-    found = search.run(symbols=settings["symbols"], budget=settings["budget"])
-    whole = ClusterCache(search.learner, data.observations(), largest)
-    numbers = transferred(found, search.cache, whole)
-    if settings["method"] == "moments-search":
-        names = {whole.seen.name(symbol): number for symbol, number in enumerate(numbers)}
-        moments = settings_of({"method": "spectral-moments", "states": names}, seed).estimator()
-        grammar = moments.fit(data.observations()).model_
-    else:
-        grammar, _ = compacted(whole.grammar(numbers))
-    learnt = time.process_time() - began
-    result = parse_and_score(grammar, test, scheme=scheme)
-    return result | {
-        "training_seconds": round(learnt, 3),
-        "trees": data.bank.n_trees,
-        "states": sum(numbers),
-        "candidates": len(found.trials),
+def _statistics(train: Sequence[GoldTree], test: Sequence[GoldTree]) -> dict[str, Any]:
+    """Return the figures of table 1: sentences and tokens of both parts, words, and labels after binarisation."""
+    binary = [chomsky_normal_form(tree.normal) for tree in train]
+    return {
+        "sentences": len(train),
+        "tokens": sum(tree.length for tree in train),
+        "words": len({word for tree in train for word in tree.normal.words}),
+        "labels": len({(node.word is None, node.label) for tree in binary for node in tree.subtrees()}),
+        "test_sentences": len(test),
+        "test_tokens": sum(tree.length for tree in test),
     }
 
 
 def sections(results: Results) -> list[Section]:
     """Return F1, cost and states of every treebank."""
     sets = list(dict.fromkeys(cell.split("/")[0] for cell in results.cells()))
-    methods = [m for m in results.options["methods"] if any(results.runs(f"{name}/{m}") for name in sets)]
+    part, methods = results.options["part"], results.options["methods"]
+    methods = [method for method in methods if any(results.runs(f"{name}/{method}") for name in sets)]
     columns = ["treebank", *(NAMES[method] for method in methods)]
 
     def table(name: str, caption: str, metric: str, digits: int) -> Table:
@@ -160,10 +151,18 @@ def sections(results: Results) -> list[Section]:
         results.line(NAMES[method], [(place, f"{name}/{method}") for place, name in enumerate(sets)], "f1")
         for method in methods
     ]
-    caption = "Table 2 of Narayan and Cohen (2016): F1 on development data of other treebanks"
-    published = Table("published", caption, ["", *LANGUAGES.split(", ")], PUBLISHED)
+    languages = LANGUAGES.split(", ")
+    number, kind = (2, "development") if part == "dev" else (3, "test")
+    caption = f"Table {number} of Narayan and Cohen (2016): F1 on {kind} data of other treebanks"
+    published = published_table("languages", f"table-{number}", caption, ["", *languages])
     caption = "F1 of every treebank and learner"
+    figures = dict.fromkeys((*_STATISTICS, "test_sentences", "test_tokens"), 0)
+    counts = [[name, *results.values(f"{name}/statistics", **figures)] for name in sets]
+    columns_1 = ["treebank", *_STATISTICS, f"{part} sentences", f"{part} tokens"]
+    about = "Treebanks: training sentences, tokens, different words, labels after binarisation; the part to be parsed"
+    theirs = published_table("languages", "table-1", "Table 1 of the paper", ["", *languages])
     return [
+        Section("Treebanks", "As they are used here.", [Table("table-1", about, columns_1, counts, theirs)]),
         Section(
             "Accuracy",
             "F1 with gold's tags in the output; words alone are given. Marks tell what differs from clustering with EM.",
@@ -187,19 +186,21 @@ def sections(results: Results) -> list[Section]:
 
 
 TITLE = "Languages: every treebank, every learner"
-ABOUT = "Tables 2 and 4 of Narayan and Cohen (2016), Optimizing spectral learning for parsing, on the treebanks of a folder."
+ABOUT = "Tables 1 to 3 of Narayan and Cohen (2016), Optimizing spectral learning for parsing, on the treebanks of a folder."
 SETTINGS = {
     "sets": ExperimentSetting([]),
+    "part": ExperimentSetting("dev", choices=("dev", "test")),
     "methods": ExperimentSetting(
         [method for method in NAMES if method not in ("thesis", "em", "best")],
         quick=["pcfg", "spectral-cluster", "spectral-moments", "spectral-em"],
         choices=NAMES,
     ),
     "states": ExperimentSetting(16, quick=8),
+    "published_states": ExperimentSetting(8),
     "models": ExperimentSetting(2),
     "folds": ExperimentSetting(3, quick=2),
-    "budget": ExperimentSetting(20),
-    "symbols": ExperimentSetting(10),
+    "budget": ExperimentSetting(100, quick=20),
+    "symbols": ExperimentSetting(0),
     "largest": ExperimentSetting(32),
     "cycles": ExperimentSetting(3),
     "train": ExperimentSetting(0, quick=800),

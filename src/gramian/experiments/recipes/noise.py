@@ -1,7 +1,8 @@
 """Many models from one treebank: how many, made different by which noise, combined how (Narayan and Cohen 2015).
 
 The paper's own way, a reranker within each scheme of noise and coverage across schemes, is measured with its own models: clusters
-without EM, of raw projections, with the paper's levels of noise in turn.
+without EM, of raw projections, with the paper's levels of noise in turn, its pruning and decoder, and, if `search_budget` is not 0,
+numbers of states that a search has found (Narayan and Cohen 2016).
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from typing import Any
 
 from gramian.chart.combine import COMBINATIONS
 from gramian.experiments.data import Data, GoldTree, find_treebank, task_trees, tree_counts
-from gramian.experiments.hierarchical_decoding import RerankedModels, most_covered
+from gramian.experiments.hierarchical_decoding import RerankedModels, most_covered, published_parser
 from gramian.experiments.measure import (
     parse_and_score,
     score_trees,
+    scoring,
     settings_of,
     trained,
     training_data,
@@ -21,7 +23,7 @@ from gramian.experiments.measure import (
 from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Table
 from gramian.parsing.model import Model
-from gramian.parsing.parser import Parser
+from gramian.training.search_by_f1 import StateSearch
 from gramian.trees import Tree
 
 NAMES = {
@@ -44,7 +46,9 @@ def cells(data: Data, options: Options) -> list[Cell]:
         for scheme in options["schemes"]
     ]
     if options["reranked_models"]:
-        own = {name: options[name] for name in ("reranked_models", "folds", "states", "preset")}
+        own = {
+            name: options[name] for name in ("reranked_models", "folds", "states", "preset", "search_budget")
+        }
         found.append(Cell("hierarchical", {**own, "train": size, "test": tested}))
     return found
 
@@ -88,17 +92,23 @@ def _hierarchical(
 
     words = [list(tree.normal.words) for tree in test]
     chosen: list[list[Tree]] = []
+    states: int | dict[str, int] = settings["states"]
+    if settings["search_budget"]:
+        learning = settings_of({"method": "optimised", "states": states}, seed)
+        search = StateSearch(training_data(train, learning), learning, parameters=scoring(settings["preset"]))
+        trials = search.run(together=False, by_count=False, symbols=None, budget=settings["search_budget"])
+        states, found["labels_finished"] = search.names(trials), trials.finished_labels
     for scheme in _NOISES:
         changed = {"noise.kind": scheme, "binarisation.direction": "right"}
         own = {"settings": changed, "models": settings["reranked_models"]}
-        learning = settings_of({"method": "clustering", "states": settings["states"]} | own, seed)
+        learning = settings_of({"method": "clustering", "states": states} | own, seed)
         many = RerankedModels.learn(training_data(train, learning), learning, settings["folds"])
         if scheme == _NOISES[0]:
-            single = Parser(many.parser.model.grammar, max_seconds=None)
+            single = published_parser(Model((many.parser.model.grammar,)))
             note("single", [single.parse(sentence).tree for sentence in words])
         chosen.append([many.tree(sentence) for sentence in words])
         note(scheme, chosen[-1])
-        summed = Parser(many.parser.model, combination="sum", max_seconds=None)
+        summed = published_parser(many.parser.model, "sum")
         note(f"{scheme} sum", [summed.parse(sentence).tree for sentence in words])
     note("hierarchical", [most_covered(trees) for trees in zip(*chosen, strict=True)])
     return found
@@ -168,6 +178,7 @@ SETTINGS = {
     ),
     "reranked_models": ExperimentSetting(8, quick=2),
     "folds": ExperimentSetting(5, quick=2),
+    "search_budget": ExperimentSetting(0, quick=3),
     "states": ExperimentSetting(16, quick=8),
     "train": ExperimentSetting(0, quick=600),
     "test_sentences": ExperimentSetting(500, quick=60),

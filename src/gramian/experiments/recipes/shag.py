@@ -30,6 +30,7 @@ from gramian.errors import OptionError
 from gramian.evaluate.attachments import attachment_scores
 from gramian.experiments.data import Data, find_dependencies
 from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
+from gramian.experiments.published import published_table
 from gramian.experiments.results import Entry, Figure, Line, Picture, Results, Section, Table
 from gramian.trees import Sentence, read_conllu
 
@@ -60,15 +61,6 @@ VARIANTS: dict[str, Variant] = {
     },
 }
 
-# What the paper prints in its text; the curves themselves are only plotted.
-PUBLISHED = (
-    ("DET", 68.52),
-    ("DET+F", 74.80),
-    ("symbols, mass 0", 79.75),
-    ("symbols, mass 0.0001", 79.81),
-    ("symbols, mass 0.0005", 79.79),
-    ("extended, factor 10", 80.90),
-)
 FIGURES = {  # of the study's numbers: those of the paper
     8: ("figure-8a", "Figure 8a: the basis of symbols"),
     9: ("figure-8b", "Figure 8b: extended bases"),
@@ -235,7 +227,7 @@ def sections(results: Results) -> list[Section]:
             fixed[name] = best.mean
         elif variant.figure in FIGURES:
             lines[variant.figure].append(line)
-    published = Table("published", "Balle et al. (2014), WSJ, validation", ["variant", "UAS"], PUBLISHED)
+    published = published_table("shag", "text", "Balle et al. (2014), WSJ, validation", ["variant", "UAS"])
     caption = "Each variant at its best number of states; tags are gold's, arcs to punctuation count"
     columns = "variant, states, UAS, improper sentences, % of all, UAS with DET+F there, seconds of training"
     score = "unlabelled attachment score"
