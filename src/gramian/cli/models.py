@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -24,18 +24,18 @@ def models(
     run: bool = typer.Option(False, "--run", help="With install: run the command instead of printing it."),
     as_json: bool = AS_JSON,
 ) -> None:
-    """List the installed models and the packages of other languages, or install one.
+    """List installed models, and those that can be installed; or install one.
 
-    The list has their training data, scores and licences. gramian parse -m CODE and gramian.load("CODE") load one of them.
-    gramian models install CODE prints the command that installs a package; with --run it runs it.
+    gramian models install CODE prints the command that installs a package; with --run it runs it. Installed models are listed with their training data, scores and licences. gramian parse -m CODE and gramian.load("CODE") load one of
+    them.
     """
     from gramian.parsing.installed_models import PACKAGES, install_command, installed_models
 
     if action == "install":
         command = install_command(language)
         if run:
-            raise SystemExit(subprocess.call(command))
-        print(shlex.join(command))
+            raise SystemExit(subprocess.call([sys.executable, "-m", *command.split()]))
+        print(command)
         return
     if action != "list":
         raise OptionError(f"models takes 'list' or 'install', got {action!r}; try: gramian models install fr")
@@ -51,8 +51,13 @@ def models(
         )
         if one["attribution"]:
             print(f"    {one['attribution']}")
-    for code in sorted(PACKAGES.keys() - {one["language"] for one in found}):
-        print(f"{code}  not installed; try: gramian models install {code}")
+    missing = {
+        code: name for code, name in PACKAGES.items() if code not in {one["language"] for one in found}
+    }
+    if missing:
+        print("\nNot installed; each is installed by one command in a copy of gramian's repository:")
+    for code, name in missing.items():
+        print(f"{code}  {name:<12} {install_command(code)}")
 
 
 def _facts(model: InstalledModel) -> dict[str, Any]:

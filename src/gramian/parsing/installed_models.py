@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
@@ -19,12 +18,8 @@ from gramian.errors import OptionError
 
 GROUP = "gramian.models"
 FILE = "model.grammar"
-PACKAGES = {
-    "fr": "gramian-fr",
-    "id": "gramian-id",
-    "is": "gramian-is",
-    "ja": "gramian-ja",
-}  # that can be installed
+PACKAGES = {"fr": "French", "id": "Indonesian", "is": "Icelandic", "ja": "Japanese"}
+"""Languages of model packages that the repository of gramian holds, in ``models/gramian-CODE``."""
 _CODE = re.compile("[a-z]{2,3}")
 
 
@@ -47,6 +42,23 @@ class InstalledModel:
     package: str
     path: Path
     licence: str
+
+
+def install_command(language: str) -> str:
+    """Return the command that installs the package of a language; it is run in a copy of gramian's repository.
+
+    OptionError if there is no such package.
+
+    Examples
+    --------
+    >>> install_command("fr")
+    'pip install ./models/gramian-fr'
+    """
+    if language not in PACKAGES:
+        raise OptionError(
+            f"no package has a model of the language {language!r}; try: one of {', '.join(PACKAGES)}"
+        )
+    return f"pip install ./models/gramian-{language}"
 
 
 def bundled_model() -> InstalledModel | None:
@@ -79,26 +91,12 @@ def model_path(name: str | os.PathLike[str]) -> Path:
         return path
     models = {model.language: model.path for model in installed_models()}
     if str(name) not in models:
-        known = f"one of {', '.join(models)}, or " if models else ""
-        remedy = f"gramian models install {name}" if str(name) in PACKAGES else f"{known}a model file"
-        raise OptionError(f"no model of the language {str(name)!r} is installed; try: {remedy}")
+        if str(name) in PACKAGES:
+            hint = f"{install_command(str(name))} (in a copy of gramian's repository)"
+        else:
+            hint = f"{'one of ' + ', '.join(models) + ', or ' if models else ''}a model file"
+        raise OptionError(f"no model of the language {str(name)!r} is installed; try: {hint}")
     return models[str(name)]
-
-
-def install_command(language: str) -> list[str]:
-    """Return the command that installs the model of a language; OptionError if there is no package.
-
-    Examples
-    --------
-    >>> install_command("fr")[1:]
-    ['-m', 'pip', 'install', 'gramian-fr']
-    """
-    if language not in PACKAGES:
-        known = ", ".join(PACKAGES)
-        raise OptionError(
-            f"no package has a model of the language {language!r}; try: one of {known}, or a model file"
-        )
-    return [sys.executable, "-m", "pip", "install", PACKAGES[language]]
 
 
 def _offered(point: EntryPoint) -> InstalledModel | None:

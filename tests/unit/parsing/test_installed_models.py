@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 
 import pytest
@@ -77,16 +76,13 @@ def test_parse_takes_a_language(package, monkeypatch, capsys):
 
 def test_the_command_that_installs_a_model(package, monkeypatch, capsys):
     code, out, _ = call(monkeypatch, capsys, "models", "install", "fr")
-    assert (code, out) == (0, f"{shlex.join([sys.executable, '-m', 'pip', 'install', 'gramian-fr'])}\n")
+    assert (code, out) == (0, "pip install ./models/gramian-fr\n")
     called = []
     monkeypatch.setattr("subprocess.call", lambda command: called.append(command) or 3)
     assert call(monkeypatch, capsys, "models", "install", "fr", "--run")[0] == 3
-    assert shlex.join(*called) == out.strip()
-    assert "ja  not installed; try: gramian models install ja" in call(monkeypatch, capsys, "models")[1]
+    assert called == [[sys.executable, "-m", *out.split()]]
     assert "one of fr, id" in call(monkeypatch, capsys, "models", "install", "zz")[2]
     assert "'list' or 'install'" in call(monkeypatch, capsys, "models", "fetch")[2]
-    with pytest.raises(OptionError, match="try: gramian models install fr"):
-        gramian.load("fr")
 
 
 def test_a_file_of_that_name_comes_first(package):
