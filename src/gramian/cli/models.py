@@ -26,8 +26,8 @@ def models(
 ) -> None:
     """List installed models, and those that can be installed; or install one.
 
-    gramian models install CODE prints the command that installs a package; with --run it runs it. Installed models are listed with their training data, scores and licences. gramian parse -m CODE and gramian.load("CODE") load one of
-    them.
+    gramian models install CODE prints the command that installs a package; with --run it runs it. Installed models are listed with their
+    training data, scores and licences. gramian parse -m CODE and gramian.load("CODE") load one of them.
     """
     from gramian.parsing.installed_models import PACKAGES, install_command, installed_models
 
