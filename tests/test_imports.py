@@ -59,7 +59,7 @@ MAY_IMPORT = {
     "complexity": BASE | {"trees", "search"},
     "editing": BASE | {"trees", "search"},
     "automata": BASE | {"base", "evaluate"},
-    "dependency": BASE | {"base", "trees", "automata", "evaluate", "loglinear"},
+    "dependency": BASE | {"base", "trees", "treebank", "text", "automata", "evaluate", "loglinear"},
 }
 ON_TOP = {"cli", "web", "interop", "experiments", "__main__", "__init__"}
 HEAVY = (

@@ -88,8 +88,8 @@ def test_nothing_to_parse_is_no_error(folder, text):
 
 
 def test_tags_and_forms_that_training_never_saw_are_parsed(folder):
-    row = "\t_\t_\t_\t_\t_\t_\t_\t_\n"
-    text = f"\n\n1\tx{row}2\tthe\t_\tQQ\t_\t_\t_\t_\t_\t_\n3-4\tz{row}3\t日本{row}4\t😀{row}"
+    row = "\t_\tQQ\tQQ\t_\t_\t_\t_\t_\n"
+    text = f"\n\n1\tx{row}2\tthe{row}3-4\tz{row}3\t日本{row}4\t😀{row}"
     result = run("parse", "-m", folder / "model", text=text)
     assert result.exit_code == 0, result.output
     rows = [line.split("\t") for line in result.stdout.splitlines() if line]
@@ -216,3 +216,46 @@ def test_marginals_as_they_are(folder):
     two = "1\tx\t_\tX\tX\t_\t_\t_\t_\t_\n2\tx\t_\tX\tX\t_\t_\t_\t_\t_\n\n"
     assert "1 backed off" in run("parse", "-m", folder / "lonely", text=two).stderr
     assert "1 improper" in run("parse", "-m", folder / "lonely", "--no-backoff", text=two).stderr
+
+
+TEXT = "The dogs sleep. The men sleep.\n\nThe cats sleep.\n"
+
+
+def test_text_becomes_annotated_sentences(folder):
+    (folder / "text.txt").write_text(TEXT, encoding="utf-8")
+    result = run("parse", folder / "text.txt", "-m", folder / "model")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == run("parse", "-m", folder / "model", text=TEXT).stdout
+    blocks = result.stdout.strip().split("\n\n")
+    assert [block.splitlines()[1] for block in blocks] == [
+        "# text = The dogs sleep.",
+        "# text = The men sleep.",
+        "# text = The cats sleep.",
+    ]
+    rows = [line.split("\t") for line in blocks[1].splitlines()[2:]]
+    # "Themen" was one token of the treebank, but here it has a space: no multiword token
+    assert [row[:9] for row in rows] == [
+        ["1", "The", "the", "DET", "DT", "_", "2", "det", "_"],
+        ["2", "men", "men", "NOUN", "NNS", "Number=Plur", "3", "nsubj", "_"],
+        ["3", "sleep", "sleep", "VERB", "VBP", "_", "0", "root", "_"],
+        ["4", ".", ".", "PUNCT", ".", "_", "3", "punct", "_"],
+    ]
+    assert rows[2][9].startswith("SpaceAfter=No|Confidence=")
+    assert rows[0][9].startswith("Confidence=")
+
+
+def test_words_without_tags_are_tagged_and_tags_can_be_replaced(folder):
+    bare = TREEBANK.replace("DET\tDT", "_\t_").replace("Number=Plur", "_")
+    assert "\tDET\tDT\t" in run("parse", "-m", folder / "model", text=bare).stdout
+    wrong = TREEBANK.replace("VERB\tVBP", "NOUN\tNN")
+    assert "NOUN\tNN\t" in run("parse", "-m", folder / "model", text=wrong).stdout
+    assert "NOUN\tNN\t" not in run("parse", "-m", folder / "model", "--retag", text=wrong).stdout
+
+
+def test_a_model_of_gold_tags_reads_no_text(folder, monkeypatch, capsys):
+    (folder / "text.txt").write_text(TEXT, encoding="utf-8")
+    options = ("-o", folder / "gold", "--tags", "gold", "--set", "epochs=1", "--force")
+    assert run("train", folder / "train.conllu", *options).exit_code == 0
+    message = fails(monkeypatch, capsys, "parse", folder / "text.txt", "-m", folder / "gold")
+    assert "--tags predicted" in message
+    assert "no tagger" in fails(monkeypatch, capsys, "parse", "--retag", "-m", folder / "gold")

@@ -3,6 +3,9 @@ from .basis import BasisOptions as BasisOptions
 from .best_model import BestModel as BestModel
 from .completion import Completion as Completion
 from .convex import ConvexWFA as ConvexWFA
+from .extraction import Extraction as Extraction
+from .extraction import extract as extract
+from .extraction import extract_acceptor as extract_acceptor
 from .hankel import HankelBlocks as HankelBlocks
 from .hankel import hankel_blocks as hankel_blocks
 from .mixture import Mixture as Mixture
@@ -10,11 +13,12 @@ from .ngram import NGram as NGram
 from .pdfa import PDFA as PDFA
 from .pnfa_em import PNFAEM as PNFAEM
 from .quadratic import QuadraticWFA as QuadraticWFA
+from .recurrent_learner import RecurrentLearner as RecurrentLearner
+from .recurrent_model import RecurrentModel as RecurrentModel
 from .sequence_model import SequenceModel as SequenceModel
 from .sequence_model import load_sequence_model as load_sequence_model
 from .sequences import Sequences as Sequences
 from .spectral import SpectralWFA as SpectralWFA
-from .spectral import extract_wfa as extract_wfa
 from .string_formats import read_strings as read_strings
 from .weighted_automaton import WFA as WFA
 from .weighted_automaton import DivergenceError as DivergenceError

@@ -49,7 +49,7 @@ class Workspace(NamedTuple):
     forward: npt.NDArray[np.floating]
     backward: npt.NDArray[np.floating]
     scale: npt.NDArray[np.floating]
-    log_scale: npt.NDArray[np.floating]
+    log_scale: Array
 
 
 @kernel
@@ -280,7 +280,7 @@ def expectations(weights, tree, work, counts):
                     counts.final[i] += share * final[i] * forward[node, i]
             else:
                 log_likelihood = -np.inf
-    product = np.empty((n, n))
+    product = np.empty((n, n), forward.dtype)
     for group in range(symbol.shape[0] - 1, 0, -1):
         start, end = bounds[group], bounds[group + 1]
         for node in range(start, end):
@@ -305,60 +305,70 @@ def expectations(weights, tree, work, counts):
 
 @kernel
 def sample_paths(weights, tree, work, uniforms, counts):
-    """Count the moves of a path drawn for every string: forward filtering, backward sampling, a number of `uniforms` for each state."""
-    forward, parent = work.forward, tree.parent
+    """Count the moves of a path drawn for every string: forward filtering, backward sampling, a number of `uniforms` for each state.
+
+    Strings that share a prefix and a state after it are drawn together: ``work.backward`` holds how many paths are in each state at a node,
+    and they come from states i before it in proportion to forward(i) times the weight from i.
+    """
+    forward, parent, paths = work.forward, tree.parent, work.backward
+    n = weights.initial.shape[0]
     _forward(weights, tree, work)
-    sums = np.empty(weights.initial.shape[0] // 8 + 1)
+    sums = np.empty(n)
     n_draws = 0
-    for end in range(parent.shape[0]):
-        for _ in range(int(tree.weight[end])):
-            node = end
-            state = _draw(forward[node], weights.final, uniforms[n_draws], sums)
-            n_draws += 1
-            counts.final[state] += 1.0
-            while node > 0:
-                parent_node = parent[node]
-                symbol = tree.symbol[node]
-                previous = _draw(
-                    forward[parent_node], weights.transposed[symbol, state], uniforms[n_draws], sums
-                )
-                n_draws += 1
-                counts.transitions[symbol, previous, state] += 1.0
-                state = previous
-                node = parent_node
-            counts.initial[state] += 1.0
+    paths[: parent.shape[0]] = 0.0
+    for node in range(parent.shape[0] - 1, -1, -1):  # children come after their parent
+        ending = int(tree.weight[node])
+        if ending > 0:
+            _draw(
+                forward[node],
+                weights.final,
+                uniforms[n_draws : n_draws + ending],
+                sums,
+                paths[node],
+                counts.final,
+            )
+            n_draws += ending
+        for state in range(n):
+            if paths[node, state] == 0.0:
+                continue
+            here = int(paths[node, state])
+            if node == 0:
+                counts.initial[state] += here
+                continue
+            symbol = tree.symbol[node]
+            draws = uniforms[n_draws : n_draws + here]
+            moves = counts.transitions[symbol, state]
+            _draw(
+                forward[parent[node]],
+                weights.transposed[symbol, state],
+                draws,
+                sums,
+                paths[parent[node]],
+                moves,
+            )
+            n_draws += here
 
 
 @kernel
-def _draw(left, right, uniform, sums):
-    """Draw an index in proportion to left * right: first the block of eight, then the place in it."""
+def _draw(left, right, uniforms, sums, first, second):
+    """Draw indices in proportion to left * right, one for each uniform number, and count them twice."""
     n = left.shape[0]
-    n_blocks = n // 8
     total = 0.0
-    for block in range(n_blocks):
-        i = 8 * block
-        weight = (left[i] * right[i] + left[i + 1] * right[i + 1]) + (
-            left[i + 2] * right[i + 2] + left[i + 3] * right[i + 3]
-        )
-        weight += (left[i + 4] * right[i + 4] + left[i + 5] * right[i + 5]) + (
-            left[i + 6] * right[i + 6] + left[i + 7] * right[i + 7]
-        )
-        total += weight
-        sums[block] = total
-    rest = 0.0
-    for i in range(8 * n_blocks, n):
-        rest += left[i] * right[i]
-    threshold = uniform * (total + rest)
-    block = 0
-    while block < n_blocks and sums[block] <= threshold:
-        block += 1
-    cumulative = sums[block - 1] if block > 0 else 0.0
-    index = 8 * block
-    for i in range(8 * block, min(8 * block + 8, n)):
+    last = 0
+    for i in range(n):
         weight = left[i] * right[i]
         if weight > 0.0:
-            index = i  # rounding may leave the threshold unreached: then the last possible place
-            cumulative += weight
-            if cumulative > threshold:
-                break
-    return min(index, n - 1)
+            last = i
+        total += weight
+        sums[i] = total
+    for draw in range(uniforms.shape[0]):
+        threshold = uniforms[draw] * total
+        low, high = 0, last  # rounding may leave the threshold unreached: then the last possible index
+        while low < high:
+            middle = (low + high) // 2
+            if sums[middle] > threshold:
+                high = middle
+            else:
+                low = middle + 1
+        first[low] += 1.0
+        second[low] += 1.0

@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 _LADDER = (8, 16, 32, 64)
 _MOST_HELD_OUT = 4000
-_MOST_EARLY = 20_000  # strings that the chains compete on
+_MOST_EARLY = 250_000  # cuts of the strings that the chains compete on
 _MOST_WEIGHTS = 2_000_000  # of one automaton's transitions
 _LEAST_SHARE = 0.02  # in the mixture
 
@@ -79,7 +79,7 @@ class BestModel(SequenceLearner):
         training, held_out = sample.split(self.held_out, seed=self.random_state, at_most=_MOST_HELD_OUT)
         order, order_logs = best_order(training, held_out)
         with ThreadPoolExecutor(number_of_jobs(self.n_jobs)) as pool:
-            early = training.take(slice(_MOST_EARLY))
+            early = training.take(next(training.blocks(_MOST_EARLY)))
             state_counts = self._state_counts(len(sample.alphabet))
             chains, dropped = compete(early, held_out, state_counts, pool, self.random_state)
             weights = mixture_weights(np.stack([*(chain.held_out for chain in chains), order_logs]))
@@ -120,8 +120,8 @@ class BestModel(SequenceLearner):
 
 
 def _last_round(forest: PrefixForest, n_states: int) -> Round:
-    """Return the stage on all strings, cut where a sweep is dear: about a minute for each chain."""
+    """Return the stage on all strings, shorter where a sweep is costly: some ten seconds for each chain."""
     states = sum(tree.n_path_states for tree in forest.trees)
-    seconds = forest.n_nodes * n_states**2 / 2e10 + states * n_states / 1e9
-    sweeps = int(np.clip(60.0 / seconds, 80, 240))
+    seconds = forest.n_nodes * n_states**2 / 2e10 + states * n_states / 2e9
+    sweeps = int(np.clip(10.0 / seconds, 60, 160))
     return ROUNDS[-1]._replace(em_iterations=10, sweeps=sweeps)

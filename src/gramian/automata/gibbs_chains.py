@@ -32,6 +32,7 @@ Start = Literal["cluster", "scaled", "random"]
 _log = logging.getLogger(__name__)
 
 _PSEUDO_COUNT = 5e-3  # of EM
+_PATIENCE = 0.01  # that twice the states may lose in held-out log-probability in the first round, where they are not yet done
 
 
 class Round(NamedTuple):
@@ -45,7 +46,7 @@ class Round(NamedTuple):
 
 
 # EM finds the hill, sweeps look around it. A strong prior lets early chains move; a weak one fits the sparse automata that survive.
-ROUNDS = (Round(30, 30, 4, 0.1, 8), Round(70, 60, 6, 0.05, 4), Round(0, 160, 8, 0.03, 3))
+ROUNDS = (Round(30, 30, 4, 0.1, 6), Round(40, 60, 6, 0.05, 4), Round(0, 160, 8, 0.03, 3))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +79,7 @@ class Chain:
             tolerance=1e-6,
             pseudo_count=_PSEUDO_COUNT,
             structure=self.structure,
+            single=True,
         )
         samples, last = run_chain(
             forest, start, plan.sweeps, plan.samples, plan.concentration, self.structure, seed
@@ -95,40 +97,74 @@ def compete(
 ) -> tuple[list[Chain], list[Chain]]:
     """Let chains learn `sample`; return those of the last round, best first, and those that dropped out."""
     forest = PrefixForest.from_sample(sample)
-    blocks = hankel_blocks(sample, Basis.frequent(sample, 500, max_length=6))
-    factors = {
-        start: spectral_factors(blocks, max(state_counts), scaled=start == "scaled")
-        for start in ("cluster", "scaled")
-    }
-    entries: list[tuple[Structure, int, Start]] = [
-        *(("joint", n, start) for n in state_counts for start in ("cluster", "scaled", "random")),
-        *(("factored", n, start) for n in state_counts[-2:] for start in ("cluster", "random")),
-    ]
-
-    def begin(entry: tuple[Structure, int, Start]) -> Chain:
-        structure, n, start = entry
-        model = _first_model(sample, factors.get(start), structure, n, seed)
-        return Chain(structure, model.n_states, start, model)
-
-    chains = list(pool.map(begin, entries))
+    run = _Competition(forest, held_out, pool, seed)
+    chains = _first_round(run, sample, state_counts)
     dropped: list[Chain] = []
     for number, plan in enumerate(ROUNDS):
-
-        def advance(lane: int, chain: Chain, number: int = number, plan: Round = plan) -> Chain:
-            return chain.advanced(forest, plan, (seed, number, lane)).scored(held_out)
-
-        finished = []
-        tell_progress(_log, f"chains of round {number + 1} of {len(ROUNDS)}", 0, len(chains))
-        for chain in pool.map(advance, range(len(chains)), chains):
-            finished.append(chain)
-            tell_progress(_log, f"chains of round {number + 1} of {len(ROUNDS)}", len(finished), len(chains))
-        chains = sorted(finished, key=lambda chain: -chain.mean)
+        if number > 0:
+            chains = run.round(number, chains)
         best = chains[0]
         standing = f"best {best.name}, {best.n_states} states, held-out log-probability {best.mean:.4f}"
         _log.info("round %d of %d: %d chains; %s", number + 1, len(ROUNDS), len(chains), standing)
         dropped = chains[plan.survivors :] + dropped
         chains = chains[: plan.survivors]
     return chains, dropped
+
+
+@dataclass(frozen=True, eq=False)
+class _Competition:
+    """What all rounds share."""
+
+    forest: PrefixForest
+    held_out: Sequences
+    pool: Executor
+    seed: int
+
+    def round(self, number: int, chains: Sequence[Chain], lane: int = 0) -> list[Chain]:
+        """Return the chains after a round, best first; their seeds are numbered from `lane` on."""
+
+        def advance(lane: int, chain: Chain) -> Chain:
+            return chain.advanced(self.forest, ROUNDS[number], (self.seed, number, lane)).scored(
+                self.held_out
+            )
+
+        finished: list[Chain] = []
+        about = f"chains of round {number + 1} of {len(ROUNDS)}"
+        for chain in self.pool.map(advance, range(lane, lane + len(chains)), chains):
+            finished.append(chain)
+            tell_progress(_log, about, len(finished), len(chains))
+        return sorted(finished, key=lambda chain: -chain.mean)
+
+
+def _first_round(run: _Competition, sample: Sequences, state_counts: tuple[int, ...]) -> list[Chain]:
+    """Return the chains after the first round, best first.
+
+    More states are tried as long as they help, from the starts that did best with fewer.
+    """
+    blocks = hankel_blocks(sample, Basis.frequent(sample, 500, max_length=6))
+    factors = {
+        start: spectral_factors(blocks, max(state_counts), scaled=start == "scaled")
+        for start in ("cluster", "scaled")
+    }
+    starts: list[tuple[Structure, Start]] = [
+        *(("joint", start) for start in ("cluster", "scaled", "random")),
+        *(("factored", start) for start in ("cluster", "random")),
+    ]
+    chains: list[Chain] = []
+    for rung, n in enumerate(state_counts):
+
+        def begin(way: tuple[Structure, Start], n: int = n) -> Chain:
+            structure, start = way
+            model = _first_model(sample, factors.get(start), structure, n, run.seed)
+            return Chain(structure, model.n_states, start, model)
+
+        largest = run.round(0, list(run.pool.map(begin, starts)), len(chains))
+        has_gained = not chains or largest[0].mean > chains[0].mean - _PATIENCE
+        chains = sorted([*chains, *largest], key=lambda chain: -chain.mean)
+        if not has_gained:
+            break
+        starts = [(chain.structure, chain.start) for chain in largest[: max(3, len(starts) - rung)]]
+    return chains
 
 
 def run_chain(

@@ -91,15 +91,19 @@ def hankel_blocks(sample: Sequences, basis: Basis, statistic: Statistic = "subst
     )
 
 
+def queries_of(basis: Basis) -> list[tuple[Symbol, ...]]:
+    """Return the strings of the cells of a basis, those of ``H`` and then those of ``H_s`` for each symbol s."""
+    middles = [(), *((symbol,) for symbol in basis.alphabet)]
+    return [u + s + v for s in middles for u in basis.prefixes for v in basis.suffixes]
+
+
 def hankel_blocks_of(
     score: Callable[[Sequence[tuple[Symbol, ...]]], npt.ArrayLike],
     basis: Basis,
     statistic: Statistic = "string",
 ) -> HankelBlocks:
     """Fill the blocks of `basis` with the values of a function on strings, asked for all at once."""
-    prefixes, suffixes = list(basis.prefixes), list(basis.suffixes)
-    middles = [(), *((symbol,) for symbol in basis.alphabet)]
-    strings = [u + s + v for s in middles for u in prefixes for v in suffixes] + prefixes + suffixes
+    strings = [*queries_of(basis), *basis.prefixes, *basis.suffixes]
     distinct = list(dict.fromkeys(strings))
     answers = np.asarray(score(distinct), np.float64)
     if answers.shape != (len(distinct),):
@@ -108,9 +112,8 @@ def hankel_blocks_of(
         )
     value = dict(zip(distinct, answers.tolist(), strict=True))
     values = np.array([value[string] for string in strings])
-    p, s = len(prefixes), len(suffixes)
-    blocks = values[: len(middles) * p * s].reshape(-1, s)
-    rest = values[len(middles) * p * s :]
+    p, s = basis.shape
+    blocks, rest = values[: -(p + s)].reshape(-1, s), values[-(p + s) :]
     return HankelBlocks(
         basis, statistic, sparse.csr_array(blocks[:p]), sparse.csr_array(blocks[p:]), rest[:p], rest[p:]
     )

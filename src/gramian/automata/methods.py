@@ -13,6 +13,7 @@ from gramian.automata.convex import ConvexWFA
 from gramian.automata.ngram import NGram
 from gramian.automata.pnfa_em import PNFAEM
 from gramian.automata.quadratic import QuadraticWFA
+from gramian.automata.recurrent_learner import RecurrentLearner
 from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.sequence_model import SequenceModel
 from gramian.automata.sequences import Sequences
@@ -28,9 +29,11 @@ METHODS: Mapping[str, SequenceLearner] = {
     "quadratic": QuadraticWFA(),
     "convex": ConvexWFA(),
     "ngram": NGram("auto"),
+    "neural": RecurrentLearner(),
 }
 """A mixture of what predicts held-out strings best; a spectral automaton as it comes, which need not be a distribution; EM from random
-starts, or from a clustered spectral one; the square of a spectral automaton; convex optimisation of operators; an n-gram model."""
+starts, or from a clustered spectral one; the square of a spectral automaton; convex optimisation of operators; an n-gram model; a recurrent
+network, which requires PyTorch."""
 
 _NOT_SETTINGS = ("alphabet", "n_jobs", "verbose")
 

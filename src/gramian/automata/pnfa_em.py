@@ -140,12 +140,13 @@ def run_em(
     pseudo_count: float = 0.0,
     structure: Structure = "joint",
     n_jobs: int = 1,
+    single: bool = False,
 ) -> tuple[WFA, list[float]]:
-    """Run EM from `start`; return the last automaton, and the log-likelihood at each iteration."""
+    """Run EM from `start`, with state vectors of `single` precision or of double; return the last automaton, and each log-likelihood."""
     model = start
     values: list[float] = []
     for iteration in range(max_iter):
-        value, counts = forest.expected_counts(model, n_jobs)
+        value, counts = forest.expected_counts(model, n_jobs, single=single)
         mean = value / forest.n_strings
         _log.debug("EM, %d states, iteration %d: log-likelihood %.4f", model.n_states, iteration + 1, mean)
         gain = value - values[-1] if values else float("inf")

@@ -46,13 +46,19 @@ class PrefixForest:
         """Number of nodes: what one pass costs, times the square of the states."""
         return sum(len(tree.parent) for tree in self.trees)
 
-    def expected_counts(self, model: WFA, n_jobs: int = 1) -> tuple[float, MoveCounts]:
-        """Return the log-likelihood under `model`, and the expected counts of its moves (the E step)."""
-        weights = _weights(model, np.float64)
+    def expected_counts(
+        self, model: WFA, n_jobs: int = 1, *, single: bool = False
+    ) -> tuple[float, MoveCounts]:
+        """Return the log-likelihood under `model`, and the expected counts of its moves (the E step).
+
+        With `single`, state vectors have single precision, which takes half the time.
+        """
+        precision = np.float32 if single else np.float64
+        weights = _weights(model, precision)
 
         def lane(first: int) -> tuple[float, MoveCounts]:
             trees = self.trees[first::_LANES]
-            work = _workspace(trees, model.n_states, np.float64)
+            work = _workspace(trees, model.n_states, precision)
             counts = MoveCounts.zeros(model.n_symbols, model.n_states)
             return sum(kernels.expectations(weights, tree, work, counts) for tree in trees), counts
 
@@ -72,7 +78,8 @@ class PrefixForest:
             counts = MoveCounts.zeros(model.n_symbols, model.n_states)
             for tree, numbers in zip(trees, uniforms[first::_LANES], strict=True):
                 kernels.sample_paths(weights, tree, work, numbers, counts)
-            return counts
+            # Drawn by the state that a move leads to.
+            return counts._replace(transitions=counts.transitions.transpose(0, 2, 1))
 
         return _summed(self._run(lane, n_jobs))
 
@@ -95,7 +102,7 @@ def _workspace(trees: tuple[PrefixTree, ...], n_states: int, dtype: type[np.floa
     rows = max(len(tree.parent) for tree in trees), n_states
     group = max(int(np.diff(tree.group_bounds).max()) for tree in trees), n_states
     block, forward, backward = (np.empty(shape, dtype) for shape in (group, rows, rows))
-    return Workspace(block, forward, backward, *np.empty((2, rows[0]), dtype))
+    return Workspace(block, forward, backward, np.empty(rows[0], dtype), np.empty(rows[0]))
 
 
 def _summed(counts: Iterable[MoveCounts]) -> MoveCounts:

@@ -106,9 +106,10 @@ def load_sequence_model(path: str | os.PathLike[str]) -> SequenceModel:
     """Read any sequence model that a ``save`` of this package wrote."""
     from gramian.automata.mixture import Mixture
     from gramian.automata.pdfa import PDFA
+    from gramian.automata.recurrent_model import RecurrentModel
     from gramian.automata.weighted_automaton import WFA
 
-    model: SequenceModel = model_files.load(path, WFA.kind, PDFA.kind, Mixture.kind)
+    model: SequenceModel = model_files.load(path, WFA.kind, PDFA.kind, Mixture.kind, RecurrentModel.kind)
     return model
 
 

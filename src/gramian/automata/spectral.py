@@ -8,20 +8,18 @@ comes out of a sample is a function, not yet a distribution: see :mod:`gramian.a
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg, sparse
 from scipy.sparse.linalg import svds
 
 from gramian.automata.basis import Basis, BasisOptions
 from gramian.automata.completion import Completion, completed_blocks
-from gramian.automata.hankel import HankelBlocks, hankel_blocks, hankel_blocks_of
+from gramian.automata.hankel import HankelBlocks, hankel_blocks
 from gramian.automata.sequence_learner import SequenceLearner
-from gramian.automata.sequences import Array, Sequences, Symbol
+from gramian.automata.sequences import Array, Sequences
 from gramian.automata.weighted_automaton import WFA, DivergenceError, Statistic
 from gramian.base import estimator
 from gramian.value_types import Boolean, Either, InstanceOf, Number, OneOf, Whole, option
@@ -231,47 +229,6 @@ def held_out_likelihood(model: WFA, held_out: Sequences, least: float = 1e-4) ->
     scores = np.maximum(model.next_scores(held_out), least)
     scores /= scores.sum(axis=1, keepdims=True)
     return float(np.log(scores[np.arange(len(scores)), held_out.events()]).sum())
-
-
-def extract_wfa(
-    score: Callable[[Sequence[tuple[Symbol, ...]]], npt.ArrayLike],
-    alphabet: Sequence[Symbol],
-    basis: Basis | None = None,
-    *,
-    n_states: int | None = None,
-    tolerance: float = 1e-9,
-    statistic: Statistic = "string",
-) -> WFA:
-    """Learn a weighted automaton from a black box that scores strings.
-
-    Parameters
-    ----------
-    score : callable
-        Takes a list of strings (tuples of symbols) and returns one number for each.
-    alphabet : sequence of str or int
-    basis : Basis, optional
-        Which strings are asked about; without it, all strings of up to two symbols.
-    n_states : int, optional
-        The rank; without it, the number of singular values above `tolerance` times the largest.
-    statistic : {"string", "prefix", "substring"}
-        What `score` computes; the result computes string weights.
-
-    Examples
-    --------
-    >>> def black_box(strings):
-    ...     return [0.2 * 0.5 ** x.count("a") * 0.3 ** x.count("b") for x in strings]
-    >>> extract_wfa(black_box, "ab").score(["abba", ""]).round(6)
-    array([0.0045, 0.2   ])
-    """
-    if basis is None:
-        short = [(), *((a,) for a in alphabet), *((a, b) for a in alphabet for b in alphabet)]
-        basis = Basis.of_strings(short, short, alphabet)
-    blocks = hankel_blocks_of(score, basis, statistic)
-    factors = spectral_factors(blocks, n_states or min(basis.shape))
-    values = factors.singular_values
-    if n_states is None:
-        n_states = int(np.count_nonzero(values > tolerance * values.max(initial=0.0)))
-    return factors.truncated(min(n_states, len(values))).convert(statistic, "string")
 
 
 def _svd(matrix: sparse.csr_array, rank: int, seed: int) -> tuple[Array, Array, Array]:

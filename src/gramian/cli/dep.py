@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
@@ -32,6 +32,8 @@ from gramian.cli.settings_options import (
 from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
+    from gramian.dependency import DependencyParser
+    from gramian.io.reading import Source
     from gramian.settings import Setting
     from gramian.trees import Sentence
 
@@ -75,6 +77,11 @@ def train(
         help="conditional is the best: automata by EM, then factors on arcs; the others are automata alone.",
         metavar="conditional|em|spectral|det|det+f",
     ),
+    tags: str | None = typer.Option(
+        None,
+        help="Tags, features and lemmas that the parser is trained on: predicted serves text, gold serves tagged words.",
+        metavar="predicted|gold|mixed",
+    ),
     states: str | None = typer.Option(None, help="The most states an automaton gets.", metavar="INTEGER"),
     skip_broken: bool = typer.Option(
         False, "--skip-broken", help="Leave out broken sentences, and report how many."
@@ -95,7 +102,7 @@ def train(
     from gramian.trees import read_conllu
 
     began = time.perf_counter()
-    given = {"method": method, "n_states": states, "random_state": seed}
+    given = {"method": method, "tags": tags, "n_states": states, "random_state": seed}
     chosen = with_paper(
         chosen_settings(given, assignments, config, _train_settings, "dep train"), "dep train"
     )
@@ -121,15 +128,26 @@ def train(
 
 @app.command()
 def parse(
-    words: str = typer.Argument("-", help="CoNLL-U with FORM, UPOS and XPOS; its arcs are not looked at."),
+    words: str = typer.Argument(
+        "-", help="Text, or CoNLL-U whose arcs are not looked at: a file, a folder, or - for stdin."
+    ),
     model: str = _MODEL,
     output: str = TEXT_OUTPUT,
     force: bool = FORCE,
     jobs: int = JOBS,
+    format: Literal["auto", "text", "conllu"] = typer.Option(
+        "auto", help="What the input is; auto looks for tabs in its first line."
+    ),
+    retag: bool = typer.Option(
+        False,
+        help="Replace tags, features and lemmas of CoNLL-U by predicted ones, also where they are given.",
+    ),
     decoder: Literal["mbr", "viterbi"] = typer.Option(
         "mbr", help="The most certain arcs, or the best tree with its best states."
     ),
-    confidence: bool = typer.Option(False, help="Add Confidence=... to MISC."),
+    confidence: bool | None = typer.Option(
+        None, help="Add Confidence=... to MISC; by default for text.", show_default=False
+    ),
     max_length: int = typer.Option(
         400, min=1, help="Longer sentences are parsed in pieces of so many words."
     ),
@@ -139,35 +157,38 @@ def parse(
     ),
     strict: bool = typer.Option(False, help="Exit with 1 if a sentence was backed off or cut."),
 ) -> None:
-    """Parse tagged words of CoNLL-U.
+    """Parse text, or words of CoNLL-U.
 
-    Order, comments, multiword ranges and the other columns stay as they are.
+    Of CoNLL-U, order, comments, multiword ranges and the other columns stay as they are. Words without tags are tagged.
     """
     import time
 
     from gramian.dependency.dependency_parser import DependencyParser
-    from gramian.dependency.symbol_map import UNKNOWN
     from gramian.io.output import writing
+    from gramian.io.reading import peek_text
 
     parser = DependencyParser.load(model)
+    if retag and parser.tagger is None:
+        raise OptionError(
+            "the model has no tagger: it was trained with gold tags; try: train with --tags predicted"
+        )
     began = time.perf_counter()
     ways: Counter[str] = Counter()
-    hint = "mend the line: ten columns with tabs between them, and _ where there is nothing"
-    sentences = _sentences(words, hint, arcs=False)
-    how: dict[str, Any] = {"decoder": decoder, "max_length": max_length, "backoff": backoff}
-    first = list(islice(sentences, _LOOKED_AT))
-    symbols = [symbol for sentence in first for symbol in parser.symbols(sentence.tokens)]
-    known = 1 - symbols.count(UNKNOWN) / max(1, len(symbols))
-    if known < _LEAST_KNOWN:
-        column = parser.symbols.column.upper()
-        such = ", ".join(parser.symbols.names[:5])
-        say(f"gramian: the model knows {known:.0%} of the tags; it was learnt from {column} such as {such}")
-    parses = parser.parse_many(chain(first, sentences), n_jobs=jobs, **how)
+    source, start = peek_text(words)
+    is_text = format == "text" if format != "auto" else not _is_conllu(source, start)
+    if is_text:
+        sentences = parser.sentences(_text_lines(source))
+    else:
+        hint = "mend the line: ten columns with tabs between them, and _ where there is nothing"
+        sentences = _with_known_tags(_sentences(source, hint, arcs=False), parser, retag)
+    shows_confidence = is_text if confidence is None else confidence
+    n_sentences = None if is_text else count_lines(words, lambda line: line.startswith("1\t"))
+    parses = parser.parse_many(
+        sentences, n_jobs=jobs, decoder=decoder, max_length=max_length, backoff=backoff, retag=retag
+    )
     with writing(output) as out:
-        for result in counting(
-            parses, "sentences parsed", count_lines(words, lambda line: line.startswith("1\t"))
-        ):
-            out.write(f"{result.sentence(confidence=confidence)}\n")
+        for result in counting(parses, "sentences parsed", n_sentences):
+            out.write(f"{result.sentence(confidence=shows_confidence)}\n")
             ways[result.status] += 1
     seconds, count = time.perf_counter() - began, sum(ways.values())
     troubled = len(ways) > 1 or not ways["parsed"]
@@ -272,7 +293,48 @@ def evaluate(
         print(f"{figures[name]:6.2f}  {signature}")
 
 
-def _sentences(source: str, hint: str = _NONE_LEFT_OUT, *, arcs: bool = True) -> Iterator[Sentence]:
+def _is_conllu(source: Source, start: str) -> bool:
+    """Tell whether the first line that is no comment has tabs, or there is none; `start` is known of a source that is read once."""
+    from gramian.io.reading import expand, open_text, reads_once
+
+    if reads_once(source):
+        lines = iter(start.splitlines())
+        return "\t" in next((line for line in lines if line.strip() and line[0] != "#"), "\t")
+    with open_text(expand(source)[0]) as file:
+        return "\t" in next((line for line in file if line.strip() and line[0] != "#"), "\t")
+
+
+def _text_lines(source: Source) -> Iterator[str]:
+    """Yield the lines of a text, or of all texts of a folder."""
+    from gramian.io.reading import expand, open_text
+
+    for file in expand(source):
+        with open_text(file) as lines:
+            yield from lines.segments()
+
+
+def _with_known_tags(
+    sentences: Iterator[Sentence], parser: DependencyParser, retag: bool
+) -> Iterator[Sentence]:
+    """Return the sentences; warn if the model knows few of the tags of the first ones."""
+    from gramian.dependency.symbol_map import UNKNOWN
+
+    first = list(islice(sentences, _LOOKED_AT))
+    tagged = (
+        []
+        if retag
+        else [s for s in first if parser.tagger is None or all(not t.upos == t.xpos == "_" for t in s.tokens)]
+    )
+    symbols = [symbol for sentence in tagged for symbol in parser.symbols(sentence.tokens)]
+    known = 1 - symbols.count(UNKNOWN) / max(1, len(symbols))
+    if known < _LEAST_KNOWN:
+        column = parser.symbols.column.upper()
+        such = ", ".join(parser.symbols.names[:5])
+        say(f"gramian: the model knows {known:.0%} of the tags; it was learnt from {column} such as {such}")
+    return chain(first, sentences)
+
+
+def _sentences(source: Source, hint: str = _NONE_LEFT_OUT, *, arcs: bool = True) -> Iterator[Sentence]:
     """Read sentences, with a `hint` of its own about a broken one."""
     from gramian.trees import ConlluError, read_conllu
 

@@ -29,6 +29,7 @@ from gramian.cli.settings_options import (
     chosen_settings,
     list_settings_option,
 )
+from gramian.cli.wfa_exchange import convert, extract
 from gramian.errors import OptionError
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+app.command()(extract)
+app.command()(convert)
 
 Layout: TypeAlias = Literal["auto", "strings", "brackets", "conllu"]
 Tags: TypeAlias = Literal["xpos", "upos", "universal"]

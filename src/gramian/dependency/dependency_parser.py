@@ -17,11 +17,14 @@ import numpy as np
 
 from gramian.dependency.arc_models import ArcScorer, Labeller
 from gramian.dependency.arc_tokens import TokenTable
+from gramian.dependency.conllu_text import conllu_sentences
 from gramian.dependency.half_constituents import Decoder, decode
 from gramian.dependency.head_sequences import restored
+from gramian.dependency.morphology import MorphologicalTagger
 from gramian.dependency.split_head_automata import SHAG, Symbols
 from gramian.dependency.symbol_map import SymbolFunction, SymbolMap
 from gramian.errors import OptionError
+from gramian.text.text_processor import TextProcessor
 from gramian.threads import in_order
 from gramian.trees import Sentence
 
@@ -91,6 +94,10 @@ class DependencyParser:
         Whether exactly one word of a sentence is attached to the root.
     about : mapping
         Training metadata.
+    tagger : MorphologicalTagger or None
+        Predicts tags, features and lemmas, for words without them.
+    text : TextProcessor or None
+        Segments and tokenizes text.
     """
 
     symbols: SymbolMap
@@ -101,6 +108,8 @@ class DependencyParser:
     scorer: ArcScorer | None = None
     single_root: bool = True
     about: Mapping[str, Any] = field(default_factory=dict)
+    tagger: MorphologicalTagger | None = None
+    text: TextProcessor | None = None
 
     def parse(
         self,
@@ -109,24 +118,31 @@ class DependencyParser:
         decoder: Decoder = "mbr",
         max_length: int = 400,
         backoff: bool = True,
+        retag: bool = False,
     ) -> DependencyParse:
         """Parse one sentence; arcs of the input are ignored.
 
         Parameters
         ----------
         sentence : Sentence
-            FORM, UPOS and XPOS are read.
+            FORM, LEMMA, UPOS, XPOS and FEATS are read. If a word has no tag, the tagger, if any, predicts all of them but FORM.
         decoder : "mbr" or "viterbi"
             The tree with the most certain arcs, or the best tree with its best state sequences.
         max_length : int
             A longer sentence is parsed in pieces of this length, whose roots are attached to the root of the first piece.
         backoff : bool
             Whether to back off to a smoothed grammar if the marginals are not a distribution; published experiments do not.
+        retag : bool
+            Whether to replace the tags, features and lemmas of the input by predicted ones.
         """
         if decoder not in ("mbr", "viterbi"):
             raise OptionError(f"decoder must be one of mbr, viterbi, got {decoder!r}")
         if max_length < 1:
             raise OptionError(f"max_length must be at least 1, got {max_length}")
+        if self.tagger is not None and (
+            retag or any(token.upos == token.xpos == "_" for token in sentence.tokens)
+        ):
+            sentence = self.tagger.tag(sentence)
         if len(sentence) <= max_length:
             return self._parse_piece(sentence, decoder, backoff)
         first = self._parse_piece(Sentence(sentence.tokens[:max_length]), decoder, backoff)
@@ -166,10 +182,24 @@ class DependencyParser:
         decoder: Decoder = "mbr",
         max_length: int = 400,
         backoff: bool = True,
+        retag: bool = False,
     ) -> Iterator[DependencyParse]:
         """Parse a stream of sentences in order, in `n_jobs` threads; see :meth:`parse` for the other parameters."""
-        parse = partial(self.parse, decoder=decoder, max_length=max_length, backoff=backoff)
+        parse = partial(self.parse, decoder=decoder, max_length=max_length, backoff=backoff, retag=retag)
         return in_order(parse, sentences, n_jobs)
+
+    def sentences(self, lines: Iterable[str]) -> Iterator[Sentence]:
+        """Yield the sentences of a text, with words that :meth:`parse` takes; `lines` have their line ends.
+
+        Raises
+        ------
+        gramian.errors.OptionError
+            If the parser was trained on gold tags and has no tagger.
+        """
+        if self.text is None or self.tagger is None:
+            problem = "the model cannot read text, since it was trained on gold tags"
+            raise OptionError(f"{problem}; try: CoNLL-U, or training with --tags predicted")
+        return conllu_sentences(lines, self.text)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file: safetensors with a JSON header."""

@@ -9,7 +9,7 @@ head. After parsing, such words are lowered again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from gramian.automata import Sequences
@@ -31,6 +31,17 @@ class ProjectiveTrees:
     relations: tuple[tuple[str, ...], ...]
     lifted: int  # number of sentences with lifted arcs
     skipped: int  # number of omitted sentences with crossing arcs
+
+    def with_sentences(self, sentences: Sequence[Sentence], *, add: bool) -> ProjectiveTrees:
+        """Return the trees over other versions of their sentences, or, with `add`, over both versions."""
+        if not add:
+            return replace(self, sentences=tuple(sentences))
+        return replace(
+            self,
+            sentences=(*self.sentences, *sentences),
+            heads=self.heads * 2,
+            relations=self.relations * 2,
+        )
 
 
 def projective(

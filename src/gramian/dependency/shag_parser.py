@@ -21,9 +21,11 @@ from gramian.dependency.head_automata import (
     spectral,
 )
 from gramian.dependency.head_sequences import HeadSequences, head_sequences, projective
+from gramian.dependency.morphology import fit_morphological_tagger, tag_held_out_sentences
 from gramian.dependency.split_head_automata import SHAG
 from gramian.dependency.symbol_map import SymbolChoice, SymbolMap
 from gramian.errors import OptionError
+from gramian.text.text_training import learn_conllu_processor
 from gramian.trees import Sentence
 from gramian.value_types import (
     Boolean,
@@ -86,6 +88,10 @@ class SHAGParser(Estimator):
         Epochs of training the factors; for "conditional" only.
     symbols : SymbolOptions
         How words become symbols of the automata.
+    tags : {"predicted", "gold", "mixed"}
+        Which tags, features and lemmas "conditional" is trained on: those that taggers predict for sentences they have not
+        seen, those of the treebank, or both. The first and the last also train a tagger and a tokenizer, so that the parser
+        reads text. Other methods always read the tags of the treebank.
     nonprojective : {"lift", "skip"}
         Lift crossing arcs of training trees and encode their heads in the relations, so that the parser can restore them; or
         omit the sentences.
@@ -127,6 +133,9 @@ class SHAGParser(Estimator):
     smoothing: float = option(Number(above=0, below=1), default=0.1)
     epochs: int = option(Whole(1), default=5)
     symbols: SymbolOptions = option(InstanceOf(SymbolOptions), default=SymbolOptions())
+    tags: Literal["predicted", "gold", "mixed"] = option(
+        OneOf("predicted", "gold", "mixed"), default="predicted"
+    )
     nonprojective: Literal["lift", "skip"] = option(OneOf("lift", "skip"), default="lift")
     single_root: bool = option(Boolean(), default=True)
     n_jobs: int | None = None
@@ -150,6 +159,12 @@ class SHAGParser(Estimator):
             )
         trees = projective(sentences, self.nonprojective)
         self.lifted_, self.skipped_ = trees.lifted, trees.skipped
+        tagger, text = None, None
+        if self._predicts_tags(trees.sentences):
+            tagger = fit_morphological_tagger(trees.sentences, random_state=self.random_state)
+            text = learn_conllu_processor(sentences)
+            tagged = tag_held_out_sentences(trees.sentences, random_state=self.random_state)
+            trees = trees.with_sentences(tagged, add=self.tags == "mixed")
         options = self.symbols
         mapping = SymbolMap.fit(
             trees.sentences, options.tag, frequent_words=options.frequent_words, buckets=options.buckets
@@ -179,13 +194,20 @@ class SHAGParser(Estimator):
             "method": self.method,
             "states": grammar.n_states,
             "random_state": self.random_state,
-            "sentences": len(trees.sentences),
-            "words": sum(len(sentence) for sentence in trees.sentences),
+            "tags": "gold" if tagger is None else self.tags,
+            "sentences": len(sentences) - trees.skipped,
+            "words": sum(map(len, sentences if not trees.skipped else trees.sentences)),
         }
         fallback = backoff(sequences, self.smoothing)
         return DependencyParser(
-            mapping, grammar, fallback, table, labeller, scorer, self.single_root, metadata
+            mapping, grammar, fallback, table, labeller, scorer, self.single_root, metadata, tagger, text
         )
+
+    def _predicts_tags(self, sentences: Sequence[Sentence]) -> bool:
+        tagged = any(
+            not token.upos == token.xpos == "_" for sentence in sentences for token in sentence.tokens
+        )
+        return self.method == "conditional" and self.tags != "gold" and tagged
 
     def _grammar(self, sequences: HeadSequences) -> SHAG:
         if self.method in ("det", "det+f"):

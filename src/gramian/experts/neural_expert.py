@@ -16,6 +16,7 @@ from gramian.evaluate import GoldBrackets
 from gramian.neural.encoder import POOLINGS, Encoder, folder_digest, open_encoder
 from gramian.neural.net_options import Learning, NetSize
 from gramian.neural.neural_model import NeuralModel
+from gramian.neural.soft_trees import SoftTree
 from gramian.neural.span_inventory import Inventory, SpanTree, brackets
 from gramian.treebank import Treebank
 from gramian.trees import Tree
@@ -97,7 +98,12 @@ class NeuralExpert(Estimator):
     verbose: bool = False
 
     def fit(
-        self, trees: Treebank | Iterable[Tree], y: object = None, *, judges: Iterable[Tree] | None = None
+        self,
+        trees: Treebank | Iterable[Tree],
+        y: object = None,
+        *,
+        judges: Iterable[Tree] | None = None,
+        soft_trees: Iterable[SoftTree] = (),
     ) -> Self:
         """Learn from trees in normal form (:func:`gramian.trees.normalise`).
 
@@ -107,6 +113,8 @@ class NeuralExpert(Estimator):
         y : ignored
         judges : iterable of Tree, optional
             To be held out instead of a share of the trees.
+        soft_trees : iterable of SoftTree
+            A teacher's posteriors of further sentences, or of the same, to be learnt beside the trees (distillation).
 
         Returns
         -------
@@ -133,12 +141,14 @@ class NeuralExpert(Estimator):
                 hint = "look at the file with: gramian inspect"
                 raise InputError("there is no tree to learn from", "treebank", hint=hint)
             vector_words, vectors = self._fixed_vectors()
-            inventory = Inventory.of(training, self.min_count, vector_words)
+            soft = list(soft_trees)
+            text = (tree.words for tree in soft)
+            inventory = Inventory.of(training, self.min_count, vector_words, text)
             device = best_device(self.device)
             word_encoder, encoder = self._open_encoder()
             with report.stage("weights"):
                 weights, history = train_net(
-                    [inventory.example(tree) for tree in training],
+                    [*map(inventory.example, training), *map(inventory.example, soft)],
                     [inventory.example(tree) for tree in held_out],
                     inventory,
                     size=self.size,

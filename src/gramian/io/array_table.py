@@ -151,6 +151,11 @@ def _slots(name: str, at_least: str = "") -> Check:
     return check
 
 
+def _rising_offsets(arrays: Arrays, _: dict[str, int]) -> None:
+    """Require that every key has a candidate."""
+    require(bool((np.diff(arrays["offsets"]) > 0).all()), "offsets ascend")
+
+
 def _rising_hashes(arrays: Arrays, _: dict[str, int]) -> None:
     require(bool((np.diff(arrays["hashes"].astype(np.int64)) > 0).all()), "features are in order")
 
@@ -228,6 +233,25 @@ TABLE: dict[str, tuple[Row | Check, ...]] = {
     "pdfa": (
         Row("probability", "float64", ("states", "symbols+1"), 0, 1e100),
         Row("successor", "int32", ("states", "symbols"), -1, "states"),
+    ),
+    # Given: numbers of parts of classes, and keys of candidates.
+    "word-classifier": (
+        Row("parts", "int32", ("classes", "parts of a class"), -1, "numbers"),
+        Row("coarse", "int32", ("classes",), 0, "classes"),
+        Row("candidates", "int32", ("all candidates",), 0, "classes"),
+        Row("offsets", "int32", ("keys+1",), 0, "all candidates+1"),
+        _rising_offsets,
+        Row("weights", "float32", ("slots",)),
+        _slots("weights", at_least="numbers"),
+    ),
+    # Given: symbols.
+    "recurrent": (
+        Row("recurrent_weights", "float32", ("states", 4, "states")),
+        Row("input_weights", "float32", ("inputs", 4, "states")),
+        Row("gate_bias", "float32", (4, "states")),
+        Row("embedding", "float32", ("symbols+1", "inputs")),
+        Row("output_weights", "float32", ("states", "symbols+1")),
+        Row("output_bias", "float32", ("symbols+1",)),
     ),
     # Given: symbols, automata, relations.
     "dependency-parser": (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,10 +40,12 @@ class PaddedBatch(NamedTuple):
     characters : Tensor of int64, shape (n_forms, longest_form)
     form_lengths, lengths : Tensor of int64
         Characters of forms and words of sentences; on the CPU.
-    tags : Tensor of int64, shape (n_sentences, longest)
-        -1 where there is none.
-    gold : Tensor of int64, shape (n_labels, 3)
+    tags : Tensor of int64, shape (n_tags, 3)
+        Sentence, word and tag.
+    spans : Tensor of int64, shape (n_spans, 3)
         Sentence, cell and chain of each span that has a label.
+    tag_shares, span_shares, weights : Tensor of float32
+        The probabilities of tags and spans times the weights of their sentences, and these weights.
     numbers : Tensor of int64, shape (n_sentences,)
         Which examples these are; on the CPU.
     sentences : tuple of tuples of str
@@ -57,7 +59,10 @@ class PaddedBatch(NamedTuple):
     form_lengths: torch.Tensor
     lengths: torch.Tensor
     tags: torch.Tensor
-    gold: torch.Tensor
+    spans: torch.Tensor
+    tag_shares: torch.Tensor
+    span_shares: torch.Tensor
+    weights: torch.Tensor
     numbers: torch.Tensor
     sentences: tuple[tuple[str, ...], ...] = ()
 
@@ -110,27 +115,44 @@ class Sentences:
         longest = examples[order[0]].n_words
         word_table = np.full((len(examples), longest + 2), PADDING)
         vector_table, form_table = np.zeros((2, len(examples), longest + 2), np.int64)
-        tag_table = np.full((len(examples), longest), -1)
-        gold = []
+        tags, spans = [], []
         for row, index in enumerate(order):
             example = examples[index]
             word_table[row, : example.n_words + 2] = words[index]
             form_table[row, : example.n_words + 2] = self._forms[numbers[index]]
             vector_table[row, : example.n_words + 2] = self._vectors[numbers[index]]
-            tag_table[row, : example.n_words] = example.tags
-            cells = cell(longest, example.starts, example.ends)
-            gold.append(np.stack([np.full(len(cells), row), cells, example.labels], 1))
+            start, end, chain = example.spans.T
+            spans.append(np.stack([np.full(len(start), row), cell(longest, start, end), chain], 1))
+            tags.append(np.insert(example.tags, 0, row, 1))
         forms, inverse = np.unique(form_table, return_inverse=True)
         by_length = np.argsort(-self._spelt_length[forms], kind="stable")
         rank = np.argsort(by_length)
         forms = forms[by_length]
         lengths = self._spelt_length[forms]
-        tables = (
-            word_table, vector_table, rank[inverse].reshape(form_table.shape), self._spelt[forms, : lengths[0]], lengths,
-            np.array([examples[index].n_words for index in order]), tag_table, np.concatenate(gold), np.array(numbers)[order],
-        )  # fmt: skip
-        batch = PaddedBatch(*(torch.from_numpy(np.ascontiguousarray(table, np.int64)) for table in tables))
-        return batch._replace(sentences=tuple(examples[index].forms for index in order))
+        ordered = [examples[index] for index in order]
+        tag_shares = np.concatenate([example.tag_shares * np.float32(example.weight) for example in ordered])
+        span_shares = np.concatenate(
+            [example.span_shares * np.float32(example.weight) for example in ordered]
+        )
+        return PaddedBatch(
+            words=_tensor(word_table),
+            vectors=_tensor(vector_table),
+            forms=_tensor(rank[inverse].reshape(form_table.shape)),
+            characters=_tensor(self._spelt[forms, : lengths[0]]),
+            form_lengths=_tensor(lengths),
+            lengths=_tensor(np.array([example.n_words for example in ordered])),
+            tags=_tensor(np.concatenate(tags)),
+            spans=_tensor(np.concatenate(spans)),
+            tag_shares=torch.from_numpy(tag_shares),
+            span_shares=torch.from_numpy(span_shares),
+            weights=torch.tensor([example.weight for example in ordered]),
+            numbers=_tensor(np.array(numbers)[order]),
+            sentences=tuple(example.forms for example in ordered),
+        )
+
+
+def _tensor(table: npt.NDArray[Any]) -> torch.Tensor:
+    return torch.from_numpy(np.ascontiguousarray(table, np.int64))
 
 
 class NetScores(NamedTuple):
@@ -256,22 +278,21 @@ class SpanNet(nn.Module):  # type: ignore[misc]
         return inputs * mask / (1 - share)
 
     def loss(self, batch: PaddedBatch) -> torch.Tensor:
-        """Return the negative log-likelihood of trees and of tags, a word."""
+        """Return the cross-entropy of trees and of tags, a word: their negative log-likelihood where both are certain."""
         scores = self(batch)
-        tags = nn.functional.cross_entropy(
-            scores.tags.flatten(0, 1), batch.tags.flatten(), ignore_index=-1, reduction="sum"
-        )
+        sentence, word, tag = batch.tags.T
+        tags = -(torch.log_softmax(scores.tags, -1)[sentence, word, tag] * batch.tag_shares).sum()
         trees = self.tree_loss(scores.spans, batch)
         return (trees + self.learning.tag_share * tags) / int(batch.lengths.sum())
 
     def tree_loss(self, spans: torch.Tensor, batch: PaddedBatch) -> torch.Tensor:
-        """Return the negative log-likelihood of the trees of a batch, all binarisations of each together.
+        """Return the cross-entropy of the trees of a batch, all binarisations of each together: log Z - sum of q(span) * score(span).
 
         A span without a label scores 0, so that all binarisations of a tree score the same, and their number, a constant, is left out.
         """
-        sentence, cell, chain = batch.gold.T
-        total = log_partition(_any_label(spans), batch.lengths.to(spans.device)).sum()
-        return total - spans[sentence, cell, chain].sum()
+        sentence, cell, chain = batch.spans.T
+        total = log_partition(_any_label(spans), batch.lengths.to(spans.device)) * batch.weights
+        return total.sum() - (spans[sentence, cell, chain] * batch.span_shares).sum()
 
     def posteriors(self, batch: PaddedBatch, temperature: float = 1.0) -> NetScores:
         """Return the probability of each chain over each span, and of each tag."""

@@ -250,10 +250,11 @@ def bracket_f1(net: SpanNet, sentences: Sentences, inventory: Inventory, device:
             predicted = {
                 (span, label) for span in cells if chain[span] >= 0 for label in labels_of[chain[span]]
             }
-            gold_cells = cell(n_words, example.starts, example.ends).tolist()
+            start, end, chains = example.spans.T
+            gold_cells = cell(n_words, start, end).tolist()
             gold = {
                 (span, label)
-                for span, gold_chain in zip(gold_cells, example.labels.tolist(), strict=True)
+                for span, gold_chain in zip(gold_cells, chains.tolist(), strict=True)
                 for label in labels_of[gold_chain]
             }
             n_matched += len(gold & predicted)
@@ -357,8 +358,9 @@ def _mark(
     digest.update(b"" if vectors is None else vectors.tobytes())
     for example in examples:
         digest.update(repr(example.forms).encode())
-        for column in (example.tags, example.starts, example.ends, example.labels):
-            digest.update(column.tobytes())
+        for table in (example.tags, example.spans, example.tag_shares, example.span_shares):
+            digest.update(table.tobytes())
+        digest.update(str(example.weight).encode())
     return digest.hexdigest()
 
 

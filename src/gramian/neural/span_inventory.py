@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gramian.neural.soft_trees import SoftTree
 from gramian.trees import Tree
 from gramian.trees.labels import chain_label, escape_label, split_chain
 
@@ -27,6 +28,7 @@ _DIGIT = re.compile(r"\d")
 _MOST_CHARACTERS = 24  # of a word; of longer ones the beginning and the end are read
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
 
 
 def folded(word: str) -> str:
@@ -91,25 +93,31 @@ def brackets(tree: Tree) -> SpanTree:
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence in numbers, between two boundaries; with its tree, if that is known.
+    """A sentence in numbers, between two boundaries; with its tree or soft tree, if that is known.
 
     Attributes
     ----------
     words : ndarray of int64, shape (n_words + 2,)
-        As if all were known; which are made unknown is decided anew in each pass.
+        As if all were known; which are made unknown is decided anew in each epoch.
     forms : tuple of str
         The words as written, without boundaries.
-    tags : ndarray of int64, shape (n_words,)
-    starts, ends, labels : ndarray of int64
-        Of the spans that have a label.
+    tags : ndarray of int64, shape (n_tags, 2)
+        Words and their tags.
+    spans : ndarray of int64, shape (n_spans, 3)
+        Start, end and chain of the spans that have a label.
+    tag_shares, span_shares : ndarray of float32
+        The probabilities of both: 1 in a tree.
+    weight : float
+        How much the sentence counts.
     """
 
     words: Ints
     forms: tuple[str, ...]
     tags: Ints
-    starts: Ints
-    ends: Ints
-    labels: Ints
+    spans: Ints
+    tag_shares: Floats
+    span_shares: Floats
+    weight: float = 1.0
 
     @property
     def n_words(self) -> int:
@@ -156,9 +164,13 @@ class Inventory:
 
     @classmethod
     def of(
-        cls, treebank: Iterable[SpanTree], min_count: int = 2, vector_words: Sequence[str] = ()
+        cls,
+        treebank: Iterable[SpanTree],
+        min_count: int = 2,
+        vector_words: Sequence[str] = (),
+        text: Iterable[Sequence[str]] = (),
     ) -> Inventory:
-        """Return what is in trees; words and characters must occur `min_count` times."""
+        """Return what is in trees and the words of text; words and characters must occur `min_count` times."""
         words: Counter[str] = Counter()
         characters: Counter[str] = Counter()
         chains: Counter[str] = Counter()
@@ -168,6 +180,9 @@ class Inventory:
             characters.update("".join(tree.words))
             chains.update(chain for _, _, chain in tree.spans)
             tags.update(tree.tags)
+        for sentence in text:
+            words.update(map(folded, sentence))
+            characters.update("".join(sentence))
         return cls(
             tuple(sorted(word for word, count in words.items() if count >= min_count)),
             tuple(sorted(tree for tree, count in characters.items() if count >= min_count)),
@@ -234,13 +249,22 @@ class Inventory:
         """Return the characters of a word between its boundaries."""
         return self.word(word)[2]
 
-    def example(self, tree: SpanTree) -> Example:
-        """Return a tree in numbers; spans whose chain is not known are left out, unknown tags are -1."""
-        known = [
-            (start, end, number)
-            for start, end, chain in tree.spans
-            if (number := self._numbers.chains.get(chain)) is not None
+    def example(self, tree: SpanTree | SoftTree) -> Example:
+        """Return a tree in numbers; spans and words whose chain or tag is not known are left out."""
+        if isinstance(tree, SpanTree):
+            certain = tuple((*span, 1.0) for span in tree.spans)
+            tree = SoftTree(tree.words, certain, tuple((*tag, 1.0) for tag in enumerate(tree.tags)))
+        chains, tags = self._numbers.chains, self._numbers.tags
+        spans = [
+            (start, end, chains[chain], share) for start, end, chain, share in tree.spans if chain in chains
         ]
-        columns = np.array(known, np.int64).reshape(-1, 3).T
-        tags = np.array([self._numbers.tags.get(tag, -1) for tag in tree.tags], np.int64)
-        return Example(self.word_numbers(tree.words), tree.words, tags, *columns)
+        tagged = [(word, tags[tag], share) for word, tag, share in tree.tags if tag in tags]
+        return Example(
+            words=self.word_numbers(tree.words),
+            forms=tree.words,
+            tags=np.array([row[:2] for row in tagged], np.int64).reshape(-1, 2),
+            spans=np.array([row[:3] for row in spans], np.int64).reshape(-1, 3),
+            tag_shares=np.array([row[2] for row in tagged], np.float32),
+            span_shares=np.array([row[3] for row in spans], np.float32),
+            weight=tree.weight,
+        )

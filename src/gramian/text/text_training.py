@@ -12,9 +12,9 @@ from gramian.text.detokenizer import ORTHOGRAPHIES, Orthography, detokenize, det
 from gramian.text.feature_training import learn_scores
 from gramian.text.sentence_segmenter import SentenceSegmenter, gaps
 from gramian.text.text_processor import TextProcessor
-from gramian.text.tokenizer_training import learn_tokenizer
+from gramian.text.tokenizer_training import TokenizedText, learn_tokenizer
 from gramian.treebank.arrays import TaggedSentence
-from gramian.trees import Tree, read_conllu
+from gramian.trees import Sentence, Tree, read_conllu
 
 
 def learn_text_processor(
@@ -36,22 +36,52 @@ def learn_text_processor(
     tokenized = [detokenize(tree.words, tree.tags, orthography) for tree in trees]
     documents = [[sentence.text for sentence in tokenized]]
     if text is not None:
-        documents = []
         sentences = list(read_conllu(text))
-        if not any("SpaceAfter=No" in token.misc for sentence in sentences for token in sentence.tokens):
+        if not _has_spacing(sentences):
             raise InputError(
                 "no token has SpaceAfter=No",
                 os.fspath(text),
                 hint="name CoNLL-U with SpaceAfter=No in its last column",
             )
-        spaced = list(detokenize_conllu(sentences))
-        for sentence, tokenized_sentence in zip(sentences, spaced, strict=True):
-            if not documents or any(line.startswith("# newdoc") for line in sentence.comments):
-                documents.append([])
-            documents[-1].append(tokenized_sentence.text)
+        documents, spaced = _documents(sentences)
         tokenized += spaced
     segmenter = learn_segmenter(documents, " " if orthography.spaces else "")
     return TextProcessor(language, segmenter, learn_tokenizer(tokenized, orthography.boundary_mark))
+
+
+def learn_conllu_processor(sentences: Sequence[Sentence]) -> TextProcessor:
+    """Learn a text processor from CoNLL-U sentences in the order of a text; spaces are set by rule if no token has ``SpaceAfter=No``.
+
+    Examples
+    --------
+    >>> from gramian.trees import Token
+    >>> tokens = Token(1, "No", misc="SpaceAfter=No"), Token(2, "!")
+    >>> processor = learn_conllu_processor([Sentence(tokens)] * 20)
+    >>> [token.word for token in processor.tokenizer.tokenize("No!")]
+    ['No', '!']
+    """
+    if _has_spacing(sentences):
+        documents, tokenized = _documents(sentences)
+    else:
+        tags = [[token.xpos for token in sentence.tokens] for sentence in sentences]
+        tokenized = [detokenize(s.words, row, Orthography()) for s, row in zip(sentences, tags, strict=True)]
+        documents = [[sentence.text for sentence in tokenized]]
+    return TextProcessor(None, learn_segmenter(documents), learn_tokenizer(tokenized))
+
+
+def _has_spacing(sentences: Sequence[Sentence]) -> bool:
+    return any("SpaceAfter=No" in token.misc for sentence in sentences for token in sentence.tokens)
+
+
+def _documents(sentences: Sequence[Sentence]) -> tuple[list[list[str]], list[TokenizedText]]:
+    """Return the texts of the sentences of each document, and all sentences with their tokens."""
+    documents: list[list[str]] = []
+    tokenized = list(detokenize_conllu(sentences))
+    for sentence, tokenized_sentence in zip(sentences, tokenized, strict=True):
+        if not documents or any(line.startswith("# newdoc") for line in sentence.comments):
+            documents.append([])
+        documents[-1].append(tokenized_sentence.text)
+    return documents, tokenized
 
 
 def learn_segmenter(documents: Iterable[Sequence[str]], space: str = " ") -> SentenceSegmenter:

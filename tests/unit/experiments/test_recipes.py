@@ -56,6 +56,9 @@ def folder(tmp_path_factory):
     for part, rows in (("train", strings * 20), ("test", strings)):
         (folder / f"3.pautomac.{part}").write_text("\n".join([f"{len(rows)} 2", *rows, ""]))
     (folder / "3.pautomac_solution.txt").write_text("4\n0.3\n0.3\n0.2\n0.2\n")
+    (folder / "3.spice.train").write_text("\n".join(["80 2", *strings * 20, ""]))
+    (folder / "3.spice.prefix.public").write_text("3 2\n0\n1 0\n2 0 1\n")
+    (folder / "3.spice.target.public").write_text("1.0 0 1.0\n1.0 1 1.0\n1.0 -1 1.0\n")
     return folder
 
 
@@ -119,7 +122,8 @@ TINY = {
         "convergence_steps": [1, 3],
         "clusters": 4,
     },
-    "pautomac": {"method": "ngram"},
+    "pautomac": {"methods": ["ngram", "spectral"]},
+    "spice": {"members": ["ngram", "em"]},
     "noise": {
         "models": [1, 2],
         "states": 4,
@@ -304,8 +308,23 @@ def test_problems_of_automata_are_scored_against_their_solution(run):
     problem, total = table.rows
     entropy = -sum(p * math.log(p) for p in (0.3, 0.3, 0.2, 0.2))
     assert problem[0] == "3"
-    assert problem[4].mean == pytest.approx(math.exp(entropy), abs=1e-4)
-    assert problem[5].mean == total[5].mean > 0
+    assert problem[3].mean == pytest.approx(math.exp(entropy), abs=1e-4)
+    for perplexity, gap in ((4, 5), (7, 8)):
+        assert problem[gap].mean == pytest.approx(total[gap].mean)
+        assert problem[gap].mean > 0
+        assert problem[perplexity].mean == pytest.approx(problem[3].mean + problem[gap].mean, abs=1e-4)
+
+
+def test_rankings_of_next_symbols_are_scored(run):
+    """A symbol follows each prefix for sure; the models rank it first or second, after which the score is 1 / log2(3)."""
+    table, *_ = run("spice").sections[0].parts
+    names = table.columns[4:]
+    assert names == ["3-gram", "spectral of rank 4", "ngram", "em", "ensemble"]
+    problem, mean = table.rows
+    best = 1 / 3 + 1 / 3 + 1 / math.log2(3) / 3  # of the strings that begin with 0 1, as many go on as end
+    for score in problem[4:]:
+        assert best - 1e-4 <= score.mean <= 1
+    assert [score.mean for score in mean[4:]] == [score.mean for score in problem[4:]]
 
 
 def test_automata_take_one_file_and_test_on_its_last_tenth(tmp_path):

@@ -24,6 +24,7 @@ RECIPES = {
     "self-training": "sentences without trees against F1, for teacher, student and one grammar (Huang, Harper and Petrov 2010)",
     "wfa": "automata of tags: states against word error rate (Balle et al. 2014)",
     "pautomac": "PAutomaC problems of a folder: perplexity against that of the true automaton (Verwer et al. 2014)",
+    "spice": "SPiCe problems of a folder: how well the next symbol is ranked (Balle et al. 2016)",
     "shag": "dependency grammars of automata: states against attachment (Balle et al. 2014)",
 }
 """Name of each recipe, and what it shows."""

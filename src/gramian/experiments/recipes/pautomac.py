@@ -7,6 +7,7 @@ and the perplexity of the test strings is compared with the one that their true 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, geometric_mean
@@ -31,26 +32,37 @@ PUBLISHED = (
 )
 
 
-def find_problems(name: str) -> Data:
-    """Find the problems of a folder that have training strings, test strings and a solution."""
+def find_problems(name: str, parts: Mapping[str, str], competition: str) -> Data:
+    """Find the problems of a folder that have a file of every part, by the ends of file names."""
     problems = {
-        path.name.removesuffix(_PARTS["train"]): path.parent
-        for path in Path(name).glob(f"*{_PARTS['train']}")
+        path.name.removesuffix(parts["train"]): path.parent for path in Path(name).glob(f"*{parts['train']}")
     }
     files = {
         f"{problem}/{part}": folder / f"{problem}{suffix}"
         for problem, folder in sorted(problems.items(), key=lambda item: (len(item[0]), item[0]))
-        for part, suffix in _PARTS.items()
+        for part, suffix in parts.items()
     }
-    hint = f"name a folder of N{', N'.join(_PARTS.values())}"
-    return Data.of(name, files, "there are no PAutomaC problems in it", hint)
+    hint = f"name a folder of N{', N'.join(parts.values())}"
+    return Data.of(name, files, f"there are no {competition} problems in it", hint)
+
+
+def names_of_problems(data: Data) -> list[str]:
+    """Return the names of the problems, in order."""
+    return list(dict.fromkeys(part.split("/")[0] for part in data.files))
+
+
+def find_pautomac(name: str) -> Data:
+    """Find the problems of a folder that have training strings, test strings and a solution."""
+    return find_problems(name, _PARTS, "PAutomaC")
 
 
 def cells(data: Data, options: Options) -> list[Cell]:
-    """Return one cell for each problem."""
-    settings = {name: options[name] for name in ("method", "train")}
-    problems = dict.fromkeys(part.split("/")[0] for part in data.files)
-    return [Cell(problem, settings | {"problem": problem}) for problem in problems]
+    """Return one cell for each problem and method."""
+    return [
+        Cell(f"{problem}/{method}", {"method": method, "train": options["train"], "problem": problem})
+        for problem in names_of_problems(data)
+        for method in options["methods"]
+    ]
 
 
 def measure(task: Task) -> dict[str, Any]:
@@ -75,28 +87,39 @@ def measure(task: Task) -> dict[str, Any]:
 
 
 def sections(results: Results) -> list[Section]:
-    """Return the perplexity of each problem, and the geometric mean of the gaps."""
-    problems = results.cells()
-    rows: list[list[Entry]] = [
-        [
-            problem,
-            *results.values(problem, symbols=0, strings=0, perplexity=4, target=4, gap=5, training_seconds=1),
-        ]
-        for problem in problems
+    """Return the perplexity of each problem by each method, and the geometric means of the gaps."""
+    problems = list(dict.fromkeys(cell.split("/")[0] for cell in results.cells()))
+    methods = [
+        name for name in results.options["methods"] if any(results.runs(f"{p}/{name}") for p in problems)
     ]
-    gaps_by_seed = zip(*([run["gap"] for run in results.runs(problem)] for problem in problems), strict=False)
-    means = [geometric_mean([max(gap, 1e-9) for gap in gaps]) for gaps in gaps_by_seed]
-    seconds = [run["training_seconds"] for problem in problems for run in results.runs(problem)]
-    summary = replace(Spread.of(means), digits=4), Spread(fmean(seconds), digits=1)
-    rows.append(["geometric mean, mean", None, None, None, None, *summary])
-    columns = ["problem", "symbols", "strings", "perplexity", "target", "gap", "seconds of training"]
+    rows: list[list[Entry]] = []
+    for problem in problems:
+        common = results.values(f"{problem}/{methods[0]}", symbols=0, strings=0, target=4)
+        own = [
+            results.values(f"{problem}/{name}", perplexity=4, gap=5, training_seconds=1) for name in methods
+        ]
+        rows.append([problem, *common, *(entry for entries in own for entry in entries)])
+    last: list[Entry] = ["geometric mean, mean", None, None, None]
+    for name in methods:
+        runs = [runs for problem in problems if (runs := results.runs(f"{problem}/{name}"))]
+        by_seed = [[max(run["gap"], 1e-9) for run in seeds] for seeds in zip(*runs, strict=False)]
+        seconds = fmean(run["training_seconds"] for seeds in runs for run in seeds)
+        spread = Spread.of([geometric_mean(gaps) for gaps in by_seed])
+        last += [None, replace(spread, digits=4), Spread(seconds, digits=1)]
+    columns = ["problem", "symbols", "strings", "target"]
+    columns += [f"{figure}, {name}" for name in methods for figure in ("perplexity", "gap", "seconds")]
     published = Table(
         "published", "Entries of 2012: geometric mean over 48 problems", ["entry", "gap"], PUBLISHED
     )
-    table = Table("problems", "Perplexity of the test strings", columns, rows, published)
-    gaps = Line.of("gap", enumerate(results.value(problem, "gap") for problem in problems))
+    table = Table("problems", "Perplexity of the test strings", columns, [*rows, last], published)
+    gaps = [
+        Line.of(
+            name, ((at, results.value(f"{problem}/{name}", "gap")) for at, problem in enumerate(problems))
+        )
+        for name in methods
+    ]
     caption = "Gap of each problem; dashed: the geometric mean of the winner's gaps"
-    figure = Figure("gaps", caption, "gap", "", [gaps], categories=problems, reference=WINNER)
+    figure = Figure("gaps", caption, "gap", "", gaps, categories=problems, reference=WINNER)
     text = (
         "The target is the perplexity of the true automaton. A gap is how far the learnt model is above it."
     )
@@ -109,7 +132,7 @@ ABOUT = (
     "models learning competition."
 )
 SETTINGS = {
-    "method": ExperimentSetting("best", choices=METHODS),
+    "methods": ExperimentSetting(["best"], choices=METHODS),
     "train": ExperimentSetting(0, quick=1000),
 }
-RECIPE = Recipe("pautomac", TITLE, ABOUT, find_problems, SETTINGS, cells, measure, sections)
+RECIPE = Recipe("pautomac", TITLE, ABOUT, find_pautomac, SETTINGS, cells, measure, sections)

@@ -1,0 +1,121 @@
+"""Soft trees: posteriors of a teacher over the labelled spans and the tags of a sentence, from which a net learns (distillation).
+
+The score of a tree is the sum of the scores of its labelled spans. So the cross-entropy between a teacher's distribution over trees and
+the net's needs only the teacher's marginals ``q``: ``log Z - sum_s q(s) score(s)``, whose gradient is the difference of the posteriors.
+With all ``q`` zero or one this is the loss of a tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.trees.labels import split_chain
+
+_LEAST = 0.01  # probability of a span or tag that is kept
+
+
+@dataclass(frozen=True)
+class SoftTree:
+    """The posteriors of a sentence.
+
+    Attributes
+    ----------
+    words : tuple of str
+    spans : tuple of (int, int, str, float)
+        Start, end, chain of labels, and its probability.
+    tags : tuple of (int, str, float)
+        Word, tag, and its probability.
+    weight : float
+        How much the sentence counts; a sentence of a treebank counts 1.
+    """
+
+    words: tuple[str, ...]
+    spans: tuple[tuple[int, int, str, float], ...]
+    tags: tuple[tuple[int, str, float], ...]
+    weight: float = 1.0
+
+
+def soft_tree(
+    words: Sequence[str],
+    labels: npt.NDArray[np.floating],
+    names: Sequence[str],
+    n_phrase_labels: int,
+    chains: Iterable[str],
+    weight: float = 1.0,
+) -> SoftTree:
+    """Return the soft tree of posteriors of single labels, such as :attr:`gramian.chart.forest.Forest.label_posterior`.
+
+    Labels over one span are alternatives as far as their probabilities sum to at most 1. The rest must be chains: of labels with
+    probabilities ``p_1 .. p_k``, a chain has at least ``p_1 + .. + p_k - (k - 1)``, and gets that.
+
+    Parameters
+    ----------
+    words : sequence of str
+    labels : ndarray, shape (n_cells, n_labels)
+        Spans by width, then start.
+    names : sequence of str
+        Of the columns: labels of phrases, then tags.
+    n_phrase_labels : int
+    chains : iterable of str
+        Chains of several labels that occur; others are never assumed.
+    weight : float
+
+    Examples
+    --------
+    >>> table = np.array([[0.6, 1.0, 0, 1], [0.0, 0.5, 1, 0], [1.0, 0.0, 0, 0]])
+    >>> soft = soft_tree(["go", "home"], table, ["S", "VP", "NN", "VB"], 2, ["S|VP"])
+    >>> [(*span, round(share, 6)) for *span, share in soft.spans]
+    [(0, 1, 'S|VP', 0.6), (0, 1, 'VP', 0.4), (1, 2, 'VP', 0.5), (0, 2, 'S', 1.0)]
+    >>> soft.tags
+    ((0, 'VB', 1.0), (1, 'NN', 1.0))
+    """
+    column = {name: number for number, name in enumerate(names[:n_phrase_labels])}
+    parts = {chain: split_chain(chain) for chain in chains}
+    known = {
+        chain: [column[label] for label in labels_of]
+        for chain, labels_of in sorted(parts.items(), key=lambda item: (-len(item[1]), item[0]))
+        if len(set(labels_of)) > 1 and all(label in column for label in labels_of)
+    }
+    spans: list[tuple[int, int, str, float]] = []
+    n, cell = len(words), 0
+    for width in range(1, n + 1):
+        for start in range(n - width + 1):
+            left = labels[cell, :n_phrase_labels].astype(float)
+            cell += 1
+            likely = np.flatnonzero(left >= _LEAST)
+            if left[likely].sum() > 1 + _LEAST:
+                for chain, columns in known.items():
+                    share = float(left[columns].sum() - (len(columns) - 1))
+                    if share >= _LEAST:
+                        spans.append((start, start + width, chain, share))
+                        left[columns] -= share
+            spans += [
+                (start, start + width, names[label], float(left[label]))
+                for label in likely.tolist()
+                if left[label] >= _LEAST
+            ]
+    tags = [
+        (word, names[n_phrase_labels + tag], float(labels[word, n_phrase_labels + tag]))
+        for word, tag in np.argwhere(labels[:n, n_phrase_labels:] >= _LEAST).tolist()
+    ]
+    return SoftTree(tuple(words), tuple(spans), tuple(tags), weight)
+
+
+def agreement(one: SoftTree, other: SoftTree) -> float:
+    """Return how far two teachers agree on a sentence: the F1 that is expected of trees drawn from both.
+
+    Examples
+    --------
+    >>> sure = SoftTree(("a", "b"), ((0, 2, "S", 1.0), (0, 1, "NP", 1.0)), ())
+    >>> unsure = SoftTree(("a", "b"), ((0, 2, "S", 1.0), (0, 1, "NP", 0.5), (1, 2, "NP", 0.5)), ())
+    >>> agreement(sure, sure), agreement(sure, unsure)
+    (1.0, 0.75)
+    """
+    shares = {span[:3]: span[3] for span in other.spans}
+    both = sum(span[3] * shares.get(span[:3], 0.0) for span in one.spans)
+    total = sum(span[3] for span in (*one.spans, *other.spans))
+    return 2 * both / total if total else 1.0
