@@ -12,11 +12,12 @@ if TYPE_CHECKING:
 
 
 def models(as_json: bool = AS_JSON) -> None:
-    """List the installed models.
+    """List installed models, and those that can be installed.
 
-    The list has their training data, scores and licences. gramian parse -m CODE and gramian.load("CODE") load one of them.
+    Installed models are listed with their training data, scores and licences. gramian parse -m CODE and gramian.load("CODE") load one of
+    them.
     """
-    from gramian.parsing.installed_models import installed_models
+    from gramian.parsing.installed_models import PACKAGES, install_command, installed_models
 
     found = [_facts(model) for model in installed_models()]
     if as_json:
@@ -30,6 +31,13 @@ def models(as_json: bool = AS_JSON) -> None:
         )
         if one["attribution"]:
             print(f"    {one['attribution']}")
+    missing = {
+        code: name for code, name in PACKAGES.items() if code not in {one["language"] for one in found}
+    }
+    if missing:
+        print("\nNot installed; each is installed by one command in a copy of gramian's repository:")
+    for code, name in missing.items():
+        print(f"{code}  {name:<12} {install_command(code)}")
 
 
 def _facts(model: InstalledModel) -> dict[str, Any]:
