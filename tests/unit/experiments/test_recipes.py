@@ -108,7 +108,9 @@ TINY = {
     "self-training": {"trees": 60, "amounts": [0, 40], "weight": 0.5},
     "wfa": {
         "states": [1, 3],
-        "bases": ["symbols", "symbols and empty", "20"],
+        "bases": ["symbols", "symbols and empty", "20", "20 without empty"],
+        "remedies": ["spectral", "tensor"],
+        "remedy_states": 2,
         "em_states": [2],
         "em_iterations": 5,
         "convergence_states": [2],
