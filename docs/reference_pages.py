@@ -8,11 +8,14 @@ from pathlib import Path
 
 import gramian
 
+FIRST = ("load", "Parser", "ParseResult", "train")
+"""Names that begin their pages."""
 # Title, the rooms whose names stand on the page, and further names that no room lists.
 TOPICS = {
     "parsing": (
         "Parsing", ("parsing", "chart"),
-        ("gramian.parsing.model_store.load_model", "gramian.parsing.model_store.save_model", "gramian.interop.spacy.GramianComponent"),
+        ("gramian.parsing.model_store.load_model", "gramian.parsing.model_store.save_model", "gramian.interop.spacy.GramianComponent",
+         "gramian.interop.hub.save_to_hub", "gramian.interop.hub.load_from_hub", "gramian.interop.hub.model_card"),
     ),
     "trees": ("Trees and treebanks", ("trees", "treebank"), ()),
     "learning": (
@@ -55,6 +58,7 @@ def pages() -> dict[str, str]:
     seen: set[int] = set()
     for page, (title, rooms, further) in TOPICS.items():
         front = [name for name, home in homes.items() if home.split(".")[1] in rooms]
+        front.sort(key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
         listed = {
             f"gramian.{room}.{name}"
             for room in rooms

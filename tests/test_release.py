@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tools.release_check import faults_of_citation, faults_of_contents, faults_of_metadata
+from tools.release_check import (
+    FIRST_HOUR,
+    faults_of_citation,
+    faults_of_contents,
+    faults_of_metadata,
+    readme_commands,
+)
 
 from gramian import __version__
 
@@ -33,3 +39,10 @@ def test_metadata_that_lack_something():
     faults = faults_of_metadata("Metadata-Version: 2.4\nName: gramian\nVersion: 0.1.0\n")
     assert "License-File is missing from the metadata" in faults
     assert "the classifiers are not those of pyproject.toml" in faults
+
+
+def test_the_commands_of_the_readme_are_tried():
+    commands = readme_commands()
+    assert "gramian train train.mrg -o my.grammar --states 8 --quiet" in commands
+    assert not any(command.startswith(("make", "pip")) for command in commands)
+    assert all(command.split()[0] == "gramian" for command in FIRST_HOUR)

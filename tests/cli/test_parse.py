@@ -90,8 +90,8 @@ def test_long_text_is_held_no_longer_than_needed(parse):
 
 def test_text_that_the_model_does_not_know_is_told_of(parse):
     strange = "Le chien aboie et la caravane passe sous les arbres\n"
-    assert "knows only 0% of the first words" in parse(strange)[2]
-    assert "first words" not in parse("the dog saw a cat and the dog barks with a saw\n")[2]
+    assert parse(strange * 2)[2].count("seems to be in another language than the model's") == 1
+    assert "language" not in parse("the dog saw a cat and the dog barks with a saw\n")[2]
     assert parse(strange, "-q")[2] == ""
 
 
@@ -100,7 +100,7 @@ def test_doubt_is_shown(parse):
     text = "the dog saw barks the cat"
     whole = "(S (S (NP (DT the) (NN dog)) (VP (VB saw))) (VP (VB barks) (NP (DT the) (NN cat))))\n"
     _, out, err = parse(text)
-    assert (out, "1 with a phrase below 50%" in err) == (whole, True)
+    assert (out, "1 with a phrase below 80%" in err) == (whole, True)
     assert "below" not in parse("the dog saw a cat")[2]
     assert parse(text, "--pretty", "-q")[1].startswith("(S?\n  (S (NP")
     assert parse(text, "-q", "--set", "min_confidence=0.93")[1] == (

@@ -28,6 +28,13 @@ _FUNCTIONS = {
     "inspect": "", "convert": "", "split": "", "eval": "evaluate", "train": "", "parse": "", "search": "", "edit": "", "complexity": "",
     "models": "", "sample": "", "compress": "", "experiment": "", "serve": "", "doctor": "", "dep": "", "wfa": "",
 }  # fmt: skip
+_SUGGESTIONS = """Three commands to try:
+
+  gramian parse "The cat sat on the mat."    print the tree of a sentence
+  gramian serve                              parse and explore trees in a browser
+  gramian train TREES.mrg -o MY.grammar      train a parser on a treebank
+
+gramian --help lists all commands."""
 _CLASSES = {"train": "TrainCommand", "parse": "ParseCommand"}
 
 
@@ -62,6 +69,13 @@ class _Commands(Group):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{**options, "commands": _Found()})
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; without any, suggest what to try."""
+        if not args:
+            print(_SUGGESTIONS)
+            raise typer.Exit
+        return super().parse_args(ctx, args)
 
     def main(self, *arguments: Any, **options: Any) -> Any:
         try:
@@ -119,7 +133,6 @@ app = typer.Typer(
     name="gramian",
     cls=_Commands,
     help="Learn grammars and automata by spectral methods, and parse with them.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
     rich_markup_mode=None,

@@ -37,12 +37,16 @@ def print_json(value: Any, indent: int | None = None) -> None:
 
 @contextmanager
 def telling_warnings(quiet: bool) -> Iterator[None]:
-    """Say what is warned of meanwhile, or, if `quiet`, do not."""
-    with warnings.catch_warnings(record=True) as caught:
+    """Write warnings on stderr as they come, or, if `quiet`, do not."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        if not quiet:
+            say(f"gramian: {message}")
+
+    with warnings.catch_warnings():
         warnings.simplefilter("always")
+        warnings.showwarning = show
         yield
-    for warning in () if quiet else caught:
-        say(f"gramian: {warning.message}")
 
 
 class TerminalText(io.TextIOWrapper):

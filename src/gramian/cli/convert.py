@@ -55,8 +55,8 @@ def convert(
     ),
     head_rules: str = typer.Option(
         "auto",
-        help="auto, by the treebank's labels; collins (function words are heads), french, icelandic, indonesian, japanese, "
-        "portuguese, spanish (content words are, as in Universal Dependencies), left, right, or a file of rules.",
+        help="auto, by the treebank's labels; collins (function words are heads), english (Universal Dependencies), french, "
+        "icelandic, indonesian, japanese, portuguese, spanish (content words are), left, right, or a file of rules.",
     ),
     crossing: Literal["keep", "lift", "skip"] = typer.Option(
         "keep", help="Sentences that are not projective: keep, lift or skip."

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
@@ -13,16 +16,22 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from gramian.cli import corpus
-from gramian.cli.console import counting, say
+from gramian.cli.console import counting, say, telling_warnings
 from gramian.cli.options import FORCE, QUIET, jobs_option
-from gramian.cli.sentence_input import expected_sentences, fallback_counts, known_first, reading_faults
+from gramian.cli.sentence_input import (
+    expected_sentences,
+    fallback_counts,
+    is_literal_text,
+    reading_faults,
+)
 from gramian.cli.settings_options import CONFIG, SET, SettingsCommand, chosen_settings, list_settings_option
-from gramian.errors import OptionError, counted
+from gramian.errors import GramianError, InputError, OptionError, counted
 from gramian.escaping import json_line
 
 if TYPE_CHECKING:
     from gramian.io.reading import TextLines
     from gramian.parsing.result import ParseResult
+    from gramian.parsing.sentences import Sentence
     from gramian.settings import Setting
 
 
@@ -43,7 +52,8 @@ def parse(
     files: list[str] = typer.Argument(
         None,
         metavar="FILE",
-        help="Running text: a file, or - for stdin. Of a corpus: folders, files, patterns with *, URLs, @FILE for a list.",
+        help="Running text: a file, - for stdin, or the text itself in quotes. Of a corpus: folders, files, patterns with *, "
+        "URLs, @FILE for a list.",
     ),
     model: str | None = typer.Option(
         None,
@@ -101,7 +111,7 @@ def parse(
     from gramian.io.resume import resumed
     from gramian.parsing.parser_settings import CORPUS_FORMATS, CorpusSettings, parser_options
     from gramian.parsing.result import LOW_CONFIDENCE
-    from gramian.parsing.sentence_formats import read_sentences
+    from gramian.parsing.sentence_formats import read_cells, read_sentences
     from gramian.training.papers import with_paper
 
     chosen = with_paper(chosen_settings({}, assignments, config, _all_settings, "parse"), "parse")
@@ -113,12 +123,13 @@ def parse(
     }
     if len(formats) > 1:
         raise OptionError(f"formats are mutually exclusive: {' and '.join(sorted(formats))}")
-    form: Any = next(iter(formats), "text")
+    form: Any = next(iter(formats), "csv" if files and _is_csv(files[0]) else "text")
     min_confidence = command.min_confidence
     if min_confidence is not None and k > 1:
         raise OptionError("min_confidence excludes --k, since only the best tree has confidences")
     files = files or ["-"]
-    if _is_corpus(files, output):
+    is_literal = len(files) == 1 and is_literal_text(files[0])
+    if not is_literal and _is_corpus(files, output):
         if pretty or k > 1 or "device" in options:
             raise OptionError("--pretty, --k and device are for one file, not for a corpus")
         if as_json and to is not None:
@@ -139,10 +150,17 @@ def parse(
             options=options,
         )
         raise typer.Exit(1 if command.strict and not whole else 0)
-    if to is not None or corpus_settings != CorpusSettings() or form in CORPUS_FORMATS:
+    column = corpus_settings.text_field
+    expected = replace(CorpusSettings(), text_field=column if form == "csv" else "text")
+    if to is not None or corpus_settings != expected or form in set(CORPUS_FORMATS) - {"csv"}:
         raise OptionError("--to and settings of a corpus require a folder for its trees; try: -o OUT/")
     check_output(output, force=force)
     [file] = files
+    if not is_literal and file != "-" and not os.path.exists(file):
+        hint = "check the path; a text is given in quotes, with spaces between its words"
+        raise InputError("cannot be opened (No such file or directory)", file, hint=hint)
+    given: Any = io.BytesIO(file.encode("utf-8", "replace")) if is_literal else file
+    file = "-" if is_literal else file
     with without_cycle_search():
         from gramian.parsing.installed_models import model_path
         from gramian.parsing.model_store import default_model_path
@@ -155,23 +173,26 @@ def parse(
     if model is None and not quiet:
         which = "the English model that comes with gramian"
         say(f"parsing with {which}; -m MODEL takes another")
-    settings = (form, as_json, pretty, k, min_confidence, options)
+    if is_literal and not quiet:
+        say("no file has this name: parsing the argument as text")
+    settings = (form, column, as_json, pretty, k, min_confidence, options)
     statuses: Counter[str] = Counter()
-    source: TextLines | None = None
     began = perf_counter()
+    source: TextLines | None = None
     try:
         with (
-            open_text(file, repair=True) as source,
+            open_text(given, repair=True) as source,
             resumed(output, [file, str(path)], settings) as (out, done),
+            telling_warnings(quiet),
         ):
             if done and not quiet:
                 say(f"reusing {counted(done, 'finished sentence')}")
-            typed = file == "-" and sys.stdin.isatty()
-            sentences = read_sentences(source, form, parser, at_once=typed)
-            if not typed and (file != "-" or form == "text"):  # nobody waits for the answer to a first line
-                sentences, unknown = known_first(sentences, parser)
-                if unknown is not None and not quiet:
-                    say(f"gramian: {unknown}")
+            typed = file == "-" and not is_literal and sys.stdin.isatty()
+            sentences: Iterable[Sentence] = (
+                read_cells(source, column)
+                if form == "csv"
+                else read_sentences(source, form, parser, at_once=typed)
+            )
             results = parser.parse_many(
                 islice(sentences, done, None), n_jobs=jobs, k=k, ahead=Path(file).is_file()
             )
@@ -182,6 +203,9 @@ def parse(
                 result = result if min_confidence is None else result.drop_uncertain(min_confidence)
                 out.write(_text(result, as_json, pretty, k))
                 out.flush()  # who reads line by line, or interrupts, has all that is done
+    except GramianError:
+        quiet = True  # an error is not followed by a summary
+        raise
     finally:
         if not quiet:
             say(_summary(statuses, perf_counter() - began))
@@ -189,6 +213,11 @@ def parse(
                 say(f"{counted(source.repaired, 'line')} had bytes that are not UTF-8, written as \ufffd")
     if command.strict and fallback_counts(statuses):
         raise typer.Exit(1)
+
+
+def _is_csv(file: str) -> bool:
+    """Whether a file holds CSV or TSV, by its name."""
+    return file.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
 
 
 def _is_corpus(files: list[str], output: str) -> bool:

@@ -1,11 +1,12 @@
-"""What is said of the sentences of ``gramian parse`` before they are parsed: how many there are, whether the model knows them."""
+"""What is said of the sentences of ``gramian parse`` before they are parsed: how many there are, and how they are tokenized."""
 
 from __future__ import annotations
 
+import glob
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from itertools import chain, islice
+from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from gramian.cli.console import count_lines
@@ -13,7 +14,6 @@ from gramian.cli.console import count_lines
 if TYPE_CHECKING:
     from gramian.parsing.parser import Parser
     from gramian.parsing.sentence_formats import SentenceFormat
-    from gramian.parsing.sentences import Sentence
 
 _COUNTED = 2000  # lines whose sentences stand for those of a longer text, where a bar wants to know how many there are
 _LEAST_RIGHT = 0.97  # of the words, cut as in the treebank; below, it is said
@@ -27,6 +27,16 @@ _FALLBACKS = {
     "flat": "flat",
     "stopped": "stopped at the time limit",
 }
+
+
+def is_literal_text(argument: str) -> bool:
+    """Return whether an argument is text to be parsed: it holds white space, and stands for no file, list, pattern or URL."""
+    if not any(map(str.isspace, argument)) or "://" in argument.split()[0]:
+        return False
+    try:
+        return not os.path.exists(argument.removeprefix("@")) and not glob.glob(argument)
+    except (OSError, ValueError):  # too long for a name, or with a zero in it
+        return True
 
 
 def fallback_counts(statuses: Mapping[str, int]) -> list[str]:
@@ -48,15 +58,6 @@ def expected_sentences(file: str, form: SentenceFormat, parser: Parser) -> int |
     read = sum(len(line.encode()) for line in first)
     count = sum(1 for _ in sentences_in(first, parser.segmenter))
     return count if len(first) < _COUNTED else max(count, count * os.path.getsize(file) // read)
-
-
-def known_first(sentences: Iterator[Sentence], parser: Parser) -> tuple[Iterator[Sentence], str | None]:
-    """Return all sentences, and a warning if the model knows few words of the first ones."""
-    from gramian.parsing.parser import FIRST_SENTENCES
-
-    first = list(islice(sentences, FIRST_SENTENCES))
-    warning = parser.coverage_warning(word for sentence in first for word in parser.words(sentence))
-    return chain(first, sentences), warning
 
 
 def reading_faults(parser: Parser, form: SentenceFormat) -> str | None:

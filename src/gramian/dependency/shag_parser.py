@@ -77,7 +77,7 @@ class SHAGParser(Estimator):
         maximise the conditional likelihood of the training trees. The others are the unlexicalised models of Balle et
         al. (2014): automata by EM, by the spectral method, and deterministic automata of one and two states.
     n_states : int
-        Maximum number of states; an automaton has at most as many states as modifiers.
+        Maximum number of states; an automaton has at most as many states as modifiers, unless EM starts at random.
     max_iter : int
         Iterations of EM.
     start : {"spectral", "random"}

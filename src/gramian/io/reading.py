@@ -61,6 +61,16 @@ def source_name(source: Source) -> str:
     return str(getattr(source, "name", "<stream>"))
 
 
+_MARKUP = {
+    "HTML": re.compile(
+        r"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+    ),
+    "XML": re.compile(r"\s*<\?xml\b"),
+    "PDF": re.compile(r"%PDF-"),
+    "RTF": re.compile(r"\{\\rtf"),
+}
+
+
 def file_sha256(path: str | os.PathLike[str]) -> str:
     """Return the SHA-256 of the bytes of a file."""
     try:
@@ -75,6 +85,14 @@ def reads_once(source: Source) -> bool:
     if not isinstance(source, str | os.PathLike) or str(source) == "-":
         return True
     return os.path.exists(source) and not os.path.isfile(source) and not os.path.isdir(source)
+
+
+def check_plain_text(start: str, name: str) -> None:
+    """Raise an InputError if text that begins like this is a document with markup: its tags would be parsed as words."""
+    kind = next((kind for kind, pattern in _MARKUP.items() if pattern.match(start)), None)
+    if kind is not None:
+        hint = f"convert it to plain text, for example: pandoc -t plain {name}"
+        raise InputError(f"this is {kind}, not plain text", name, 1, hint=hint)
 
 
 def rereadable(source: Source) -> Rereadable:

@@ -103,6 +103,10 @@ class NeuralModel:
     temperature: float = 1.0
     encoder: Encoder | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the fields alone: buffers of the scorer belong to threads."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     @cached_property
     def _scorer(self) -> SpanScorer:
         return SpanScorer(self.inventory, self.weights, self.encoder)

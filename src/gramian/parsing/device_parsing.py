@@ -189,6 +189,6 @@ class _Chunk:
             if isinstance(item, GramianError):
                 yield item
             elif result is not None:
-                yield result
+                yield item.finished(result)
             else:
                 yield from self._parsing.fallbacks.parse([item])

@@ -73,7 +73,7 @@ class FallbackParser:
         """Return the results of sentences, in their order."""
         results = self.first_attempt(requests, self._pipeline)
         return [
-            self.fallback(request) if result is None else result
+            request.finished(self.fallback(request) if result is None else result)
             for request, result in zip(requests, results, strict=True)
         ]
 

@@ -18,6 +18,8 @@ from gramian.errors import OptionError
 
 GROUP = "gramian.models"
 FILE = "model.grammar"
+PACKAGES = {"fr": "French", "id": "Indonesian", "is": "Icelandic", "ja": "Japanese"}
+"""Languages of model packages that the repository of gramian holds, in ``models/gramian-CODE``."""
 _CODE = re.compile("[a-z]{2,3}")
 
 
@@ -40,6 +42,23 @@ class InstalledModel:
     package: str
     path: Path
     licence: str
+
+
+def install_command(language: str) -> str:
+    """Return the command that installs the package of a language; it is run in a copy of gramian's repository.
+
+    OptionError if there is no such package.
+
+    Examples
+    --------
+    >>> install_command("fr")
+    'pip install ./models/gramian-fr'
+    """
+    if language not in PACKAGES:
+        raise OptionError(
+            f"no package has a model of the language {language!r}; try: one of {', '.join(PACKAGES)}"
+        )
+    return f"pip install ./models/gramian-{language}"
 
 
 def bundled_model() -> InstalledModel | None:
@@ -72,8 +91,11 @@ def model_path(name: str | os.PathLike[str]) -> Path:
         return path
     models = {model.language: model.path for model in installed_models()}
     if str(name) not in models:
-        known = f"one of {', '.join(models)}, or " if models else ""
-        raise OptionError(f"no model of the language {str(name)!r} is installed; try: {known}a model file")
+        if str(name) in PACKAGES:
+            hint = f"{install_command(str(name))} (in a copy of gramian's repository)"
+        else:
+            hint = f"{'one of ' + ', '.join(models) + ', or ' if models else ''}a model file"
+        raise OptionError(f"no model of the language {str(name)!r} is installed; try: {hint}")
     return models[str(name)]
 
 

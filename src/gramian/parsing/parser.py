@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -33,8 +33,11 @@ from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.pipeline import Pipeline, ReadRequest
 from gramian.parsing.result import Alternative, ParseResult
-from gramian.parsing.sentences import ParseRequest, Sentence, read_sentence
+from gramian.parsing.sentences import ParseRequest, ReadSentence, Sentence, read_sentence
 from gramian.parsing.words import WordTable
+from gramian.settings import declared_settings, find_setting
+from gramian.text.case import CaseRestorer
+from gramian.text.language import UNDETERMINED, foreign_language
 from gramian.text.running_text import sentences_in
 from gramian.text.sentence_segmenter import SentenceSegmenter
 from gramian.threads import alone, batches_in_order
@@ -59,11 +62,6 @@ if TYPE_CHECKING:
 
 OnError: TypeAlias = Literal["raise", "return"]
 
-FIRST_SENTENCES = 20
-"""Sentences that tell whether the model knows the language of a text; see :meth:`Parser.coverage_warning`."""
-_MIN_WORDS = 8
-_MIN_COVERAGE = 0.5  # text in the language of the model has 0.8 and more
-
 _K, _DECODER, _ON_ERROR = Whole(1, 10_000), OneOf(*DECODERS), OneOf("raise", "return")
 
 
@@ -84,6 +82,8 @@ class Parser:
         What the chart leaves out.
     rerank : bool
         Whether the model's reranker, if it has one, chooses among the best trees; it does so with the default decoder only.
+    restore_case : bool
+        Whether lines in title case or in capitals are parsed with their words spelt as usual; see :class:`gramian.text.case.CaseRestorer`.
     segmenter : SentenceSegmenter, optional
         Finds the sentences of running text, for :meth:`parse_text`; by default the model's own, or else by rules.
     max_length : int or None
@@ -115,6 +115,7 @@ class Parser:
         "combination": OneOf(*COMBINATIONS),
         "pruning": InstanceOf(Pruning),
         "rerank": Boolean(),
+        "restore_case": Boolean(),
         "segmenter": or_none(InstanceOf(SentenceSegmenter)),
         "max_length": or_none(Whole(1)),
         "max_seconds": or_none(Number(above=0)),
@@ -131,6 +132,7 @@ class Parser:
         combination: str = "product",
         pruning: Pruning = Pruning(),
         rerank: bool = True,
+        restore_case: bool = True,
         segmenter: SentenceSegmenter | None = None,
         max_length: int | None = None,
         max_seconds: float | None = 10.0,
@@ -139,7 +141,7 @@ class Parser:
     ) -> None:
         self._options: dict[str, Any] = {
             "decoder": decoder, "recall_penalty": recall_penalty, "combination": combination, "pruning": pruning,
-            "rerank": rerank, "segmenter": segmenter, "max_length": max_length, "max_seconds": max_seconds,
+            "rerank": rerank, "restore_case": restore_case, "segmenter": segmenter, "max_length": max_length, "max_seconds": max_seconds,
             "max_memory": max_memory, "device": device,
         }  # fmt: skip
         for name, value in self._options.items():
@@ -164,7 +166,10 @@ class Parser:
             experts=experts,
             reranker=reranker if is_hierarchical else None,
         )
-        table = WordTable(joined([grammar.lexicon for grammar in self.model.grammars]))
+        lexicon = joined([grammar.lexicon for grammar in self.model.grammars])
+        table = WordTable(lexicon)
+        self._restorer = CaseRestorer(lexicon.words, lexicon.word_count) if restore_case else None
+        self._has_warned = False
         if len(self.model.grammars) == 1 and not experts:
             combination = "product"  # all ways are the same with a single grammar
         self.calibration = self.model.calibration.get(combination, Calibration())
@@ -224,7 +229,7 @@ class Parser:
         request = sentence if isinstance(sentence, ParseRequest) else ParseRequest(sentence)
         if constraints is not None:
             request = replace(request, constraints=constraints)
-        [result] = self.parse_batch([request], k=k, decoder=decoder)
+        [result] = self._checked(self.parse_batch([request], k=k, decoder=decoder))
         return result
 
     @overload
@@ -318,7 +323,7 @@ class Parser:
             parse = partial(self.parse_batch, k=k, decoder=decoder, on_error="return")
             results = batches_in_order(parse, sentences, n_jobs, ahead=ahead)
             results = alone(results) if self.model.expert("neural") else results
-        return _raised(results) if on_error == "raise" else results
+        return self._checked(results) if on_error == "raise" else results
 
     def parse_text(
         self, text: str, *, n_jobs: int = 1, k: int = 1, decoder: str | None = None
@@ -384,7 +389,8 @@ class Parser:
             result = self._fallbacks.fallback(request)
             return [Alternative(result.tree, result.log_prob_words)] * size
         drawn = sample(forest, size, random_state)
-        trees = [to_tree(forest, derivation, request.tokens) for derivation in drawn]
+        words = request.read.original or request.tokens
+        trees = [to_tree(forest, derivation, words) for derivation in drawn]
         return list(map(Alternative, trees, log_probabilities(forest, drawn, sentence_input.log_words)))
 
     def evaluate(self, trees: Source | Iterable[Tree], *, n_jobs: int = 1) -> BracketScores:
@@ -428,19 +434,9 @@ class Parser:
         plain = sentence.sentence if isinstance(sentence, ParseRequest) else sentence
         return read_sentence(plain, self.model.tokenize).tokens
 
-    def vocabulary_coverage(self, words: Collection[str]) -> float:
-        """Return which share of some words the grammar has seen, as they are or in small letters; 1 if there are none."""
-        known = self._pipeline.table.knows
-        return sum(known(word) or known(word.lower()) for word in words) / len(words) if words else 1.0
-
-    def coverage_warning(self, words: Iterable[str]) -> str | None:
-        """Return a warning if the grammar has seen few of the words that a text begins with; None if it has, or if they are too few."""
-        different = {word for word in words if word.isalpha()}
-        known = self.vocabulary_coverage(different)
-        if len(different) < _MIN_WORDS or known >= _MIN_COVERAGE:
-            return None
-        language = f" ({self.model.language})" if self.model.language else ""
-        return f"the model knows only {known:.0%} of the first words; check that the text is in its language{language}"
+    def knows(self, word: str) -> bool:
+        """Return whether the grammar has seen a word, as it is, in small letters or with a capital letter."""
+        return any(map(self._pipeline.table.knows, (word, word.lower(), word.capitalize())))
 
     def save(self, path: str | os.PathLike[str], *, half: bool = True) -> None:
         """Write the model to a file that :func:`gramian.load` reads.
@@ -461,6 +457,33 @@ class Parser:
         )
         return forest
 
+    def _prepared(self, read: ReadSentence) -> ReadSentence:
+        """Return a sentence with its case restored, or with the language that it seems to be in."""
+        language = foreign_language(read.tokens, self.model.language, self.knows)
+        if language is not None:
+            return read._replace(language=language)
+        tokens = None if self._restorer is None else self._restorer.restore(read.tokens)
+        return read if tokens is None else read._replace(tokens=tokens, original=read.tokens)
+
+    def _checked(self, results: Iterable[ParseResult | GramianError]) -> Iterator[ParseResult]:
+        """Yield results up to the first error, and raise that; warn of foreign text, once."""
+        for result in results:
+            if isinstance(result, GramianError):
+                raise result
+            if result.is_foreign and not self._has_warned:
+                self._has_warned = True
+                warnings.warn(self._foreign_text(result), UserWarning, stacklevel=3)
+            yield result
+
+    def _foreign_text(self, result: ParseResult) -> str:
+        words = " ".join(result.words)
+        guess = "" if result.language == UNDETERMINED else f" ({result.language})"
+        expected = f" ({self.model.language})" if self.model.language else ""
+        return (
+            f"{words if len(words) <= 40 else words[:37] + '...'!r} seems to be in another language{guess} than the model's{expected}; "
+            "'gramian models' lists other models"
+        )
+
     def _readable(self, sentence: Sentence) -> ReadRequest:
         """Read a sentence; if it cannot be read, that is raised."""
         request = self._read(sentence, 1, None)
@@ -479,7 +502,7 @@ class Parser:
             raise OptionError("decoder 'viterbi' has no list of best trees; try: max-rule-product")
         try:
             read = ReadRequest(
-                read_sentence(request.sentence, self.model.tokenize),
+                self._prepared(read_sentence(request.sentence, self.model.tokenize)),
                 self.limits,
                 decoder,
                 k,
@@ -491,15 +514,23 @@ class Parser:
         return read
 
 
-def _raised(results: Iterable[ParseResult | GramianError]) -> Iterator[ParseResult]:
-    """Yield results up to the first error, and raise that."""
-    for result in results:
-        if isinstance(result, GramianError):
-            raise result
-        yield result
+class ParserOptions(TypedDict, total=False):
+    """The options of :class:`Parser`, for type checkers."""
+
+    decoder: str
+    recall_penalty: float | None
+    combination: str
+    pruning: Pruning
+    rerank: bool
+    restore_case: bool
+    segmenter: SentenceSegmenter | None
+    max_length: int | None
+    max_seconds: float | None
+    max_memory: int | None
+    device: str | None
 
 
-def load(path: str | os.PathLike[str] | None = None, **options: Any) -> Parser:
+def load(path: str | os.PathLike[str] | None = None, **options: Unpack[ParserOptions]) -> Parser:
     """Return a parser with the model of a file.
 
     Parameters
@@ -515,4 +546,6 @@ def load(path: str | os.PathLike[str] | None = None, **options: Any) -> Parser:
     gramian.errors.ModelFileError
         If the file is missing, damaged, foreign, or written by a newer version.
     """
+    if unknown := options.keys() - Parser._constraints.keys():
+        find_setting(min(unknown), declared_settings(Parser), "parse")
     return Parser(load_model(path), **options)

@@ -12,8 +12,8 @@ from gramian.parsing.sentence_formats import SentenceFormat
 from gramian.settings import Setting, declared_settings
 from gramian.value_types import Boolean, Number, OneOf, Text, Whole, option, option_fields, options, or_none
 
-CORPUS_FORMATS = ("jsonl", "conllu", "parquet")
-"""Formats that only the files of a corpus have."""
+CORPUS_FORMATS = ("jsonl", "conllu", "parquet", "csv")
+"""Formats that only files of a corpus have; CSV can also be parsed alone."""
 
 
 @options
@@ -22,9 +22,10 @@ class CommandSettings:
 
     Attributes
     ----------
-    format : {"text", "lines", "tokens", "tagged", "records", "jsonl", "conllu", "parquet"}, optional
+    format : {"text", "lines", "tokens", "tagged", "records", "jsonl", "conllu", "parquet", "csv"}, optional
         What a file holds: running text, or on every line a sentence, tokens, token/TAG pairs, or a JSON object with tokens, their tags
-        and known phrases; of a corpus also jsonl, conllu or parquet, by default by the names of the files.
+        and known phrases; or a CSV or TSV file, one column of which holds sentences. Of a corpus also jsonl, conllu or parquet. By default
+        the ends of file names decide.
     min_confidence : float, optional
         Leave out phrases of lower confidence: flatter trees, fewer errors.
     strict : bool
@@ -43,7 +44,7 @@ class CorpusSettings:
     Attributes
     ----------
     text_field : str
-        Field or column of JSON and Parquet that holds the text, or a list of words.
+        Field or column of JSON, CSV and Parquet that holds the text, or a list of words.
     id_field : str
         Field or column that holds the document's id; without one, file and line.
     head_rules : str

@@ -30,6 +30,7 @@ from gramian.parsing.limits import Limits
 from gramian.parsing.result import Alternative, ParseResult, Status
 from gramian.parsing.sentences import ReadSentence
 from gramian.parsing.words import WordTable
+from gramian.trees.tree import with_words
 
 _MAX_SPANS = 12_000  # of all sentences of a batch, so that tables of labels take some megabytes
 
@@ -58,6 +59,22 @@ class ReadRequest(NamedTuple):
             limits=replace(self.limits, seconds=share),
             k=1,
             constraints=self.constraints and self.constraints.within(part.start, part.stop),
+        )
+
+    def finished(self, result: ParseResult) -> ParseResult:
+        """Return the result with the words as they were given, and with the language of foreign text."""
+        read = self.read
+        if read.original is None:
+            return result if read.language is None else replace(result, language=read.language)
+        words = tuple(read.original)
+        alternatives = [replace(one, tree=with_words(one.tree, words)) for one in result.alternatives]
+        return replace(
+            result,
+            tree=with_words(result.tree, words),
+            words=words,
+            alternatives=tuple(alternatives),
+            restored=tuple(read.tokens),
+            language=read.language,
         )
 
 
@@ -93,7 +110,7 @@ class BatchResults:
         tree = None if log_prob == -inf else self.tree(index)
         if tree is None:
             return None
-        words, offsets, _ = self._sentences[index]
+        words, offsets = self._sentences[index][:2]
         confidences = tuple(self._confidences[self._first[index] : self._first[index + 1]])
         return ParseResult(tree, self._status, log_prob, confidences, tuple(words), offsets, self._seconds)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
-from math import isfinite
+from math import exp, isfinite, log, log1p
 from typing import Any, Literal, TypeAlias
 
 from gramian.trees import HeadRules, Tree, to_dependencies
@@ -17,8 +17,14 @@ Status = Literal["parsed", "narrow", "wide", "glued", "parts", "flat", "stopped"
 
 _Parts: TypeAlias = "list[tuple[Tree, tuple[float, ...]]]"  # trees, each with the confidences of its nodes
 
-LOW_CONFIDENCE = 0.5
-"""Phrases of a lower confidence are marked where trees are shown."""
+LOW_CONFIDENCE = 0.8
+"""Phrases of a lower confidence are marked where trees are shown.
+
+On held-out trees of the English model, this threshold separates right trees from wrong ones best (F1 of finding wrong trees); it is below
+the least confident phrase of nine in ten wrong trees.
+"""
+_EXACT = (2.1, 0.679, 0.492, -0.357)  # see ParseResult.exact_probability
+_FURTHEST = 1e-6  # confidences are taken to lie this far from 0 and 1
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,6 +63,10 @@ class ParseResult:
     seconds : float
     alternatives : tuple of Alternative
         The best k trees, if more than one was asked for; the first is `tree`.
+    restored : tuple of str, optional
+        The words as they were parsed, if they were written in title case or in capitals and their case was restored.
+    language : str, optional
+        The ISO 639 code of the language that the sentence seems to be in if that is not the model's, ``"und"`` if it is unknown.
     """
 
     tree: Tree
@@ -67,6 +77,13 @@ class ParseResult:
     offsets: tuple[tuple[int, int], ...] | None = None
     seconds: float = 0.0
     alternatives: tuple[Alternative, ...] = ()
+    restored: tuple[str, ...] | None = None
+    language: str | None = None
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the sentence seems to be in another language than the model's; see `language`."""
+        return self.language is not None
 
     @property
     def spans(self) -> list[tuple[str, int, int, float]]:
@@ -82,8 +99,36 @@ class ParseResult:
 
         It is the best single indicator of a wrong tree. Treat trees below :data:`LOW_CONFIDENCE` with care.
         """
+        return min(self._phrase_confidences(), default=1.0)
+
+    def _phrase_confidences(self) -> list[float]:
         nodes = () if self.tree.is_empty else zip(self.tree.subtrees(), self.confidences, strict=True)
-        return min((value for node, value in nodes if node.word is None), default=1.0)
+        return [value for node, value in nodes if node.word is None]
+
+    @property
+    def exact_probability(self) -> float:
+        """Probability that all phrases are right and none is missing; 1 if there is no phrase.
+
+        A logistic regression on the least confidence m and the product of the confidences c of all phrases,
+        ``log-odds = a log m - b log(1 - m) + w sum(log c) + s``, fitted on 1,193 held-out trees of the English model. It means what it says
+        for models whose confidences are calibrated.
+
+        Examples
+        --------
+        >>> tree = Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")
+        >>> for least in (0.99, 0.8, 0.3):
+        ...     print(round(ParseResult(tree, "parsed", -9.5, (1.0, least, 1, 1, 1, 1), tree.words).exact_probability, 2))
+        0.94
+        0.54
+        0.04
+        """
+        values = [min(max(value, _FURTHEST), 1 - _FURTHEST) for value in self._phrase_confidences()]
+        if not values:
+            return 1.0
+        low, high, product, shift = _EXACT
+        least = min(values)
+        odds = low * log(least) - high * log1p(-least) + product * sum(map(log, values)) + shift
+        return 1 / (1 + exp(-odds))
 
     def mark_uncertain(self) -> Tree:
         """Return the tree with a question mark after the label of every phrase with a confidence below :data:`LOW_CONFIDENCE`."""
@@ -126,7 +171,7 @@ class ParseResult:
         return replace(self, tree=tree, confidences=confidences, alternatives=())
 
     def to_conllu(self, heads: HeadRules | None = None) -> str:
-        r"""Return the dependency tree that follows from head rules, as a sentence of CoNLL-U.
+        r"""Return the dependency tree that follows from head rules, as a sentence of CoNLL-U; of English, Universal Dependencies.
 
         Parameters
         ----------
@@ -137,12 +182,12 @@ class ParseResult:
         --------
         >>> tree = Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")
         >>> result = ParseResult(tree, "parsed", -9.5, (1.0,) * 6, tree.words)
-        >>> [line.split("\t")[1:8:5] for line in result.to_conllu().splitlines() if line]
-        [['the', '2'], ['dog', '3'], ['barks', '0']]
+        >>> [line.split("\t")[1:8:2] for line in result.to_conllu().splitlines() if line]
+        [['the', 'DET', '_', 'det'], ['dog', 'NOUN', '_', 'nsubj'], ['barks', 'VERB', '_', 'root']]
         """
         if not self.words:
             return ""
-        heads = heads or HeadRules.select("auto", detect_scheme([self.tree]), trees=[self.tree])
+        heads = heads or HeadRules.for_conllu("auto", detect_scheme([self.tree]), trees=[self.tree])
         return f"{to_dependencies(self.tree, heads)}\n"
 
     def as_dict(self) -> dict[str, Any]:
@@ -157,10 +202,15 @@ class ParseResult:
             "log_prob": _finite(self.log_prob_words),
             "words": list(self.words),
             "spans": spans,
+            "exact_probability": round(self.exact_probability, 4),
             "seconds": round(self.seconds, 5),
         }
         if self.offsets is not None:
             record["offsets"] = [list(offset) for offset in self.offsets]
+        if self.restored is not None:
+            record["restored"] = list(self.restored)
+        if self.language is not None:
+            record["language"] = self.language
         if self.alternatives:
             record["alternatives"] = [
                 {"tree": str(one.tree), "log_prob": _finite(one.log_prob_tree)} for one in self.alternatives

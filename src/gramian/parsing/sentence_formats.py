@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from gramian.errors import InputError, OptionError
+from gramian.io.csv_rows import CsvRows
+from gramian.io.reading import check_plain_text
 from gramian.text.running_text import sentences_in
 from gramian.trees.token_lines import split_pairs, split_tokens
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 SentenceFormat: TypeAlias = Literal["text", "lines", "tokens", "tagged", "records"]
 
+_FIRST_LINES = 3  # that may tell a document with markup
 _SPANS = ("uncrossed", "required", "forbidden")
 _KEYS = ("text", "tokens", "tags", *_SPANS)
 
@@ -40,10 +43,32 @@ def read_sentences(
         Whether to yield the sentences of a line of running text before the next line is read.
     """
     if form == "text":
-        yield from sentences_in(lines.segments(), parser.segmenter, at_once=at_once)
+        yield from sentences_in(_plain(lines.segments(), lines.name), parser.segmenter, at_once=at_once)
         return
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(_plain(lines, lines.name) if form == "lines" else lines, 1):
         yield read_line(line, form, parser, lines.name, number)
+
+
+def _plain(lines: Iterable[str], name: str) -> Iterator[str]:
+    """Yield lines of text that has no markup; a document with markup is an InputError."""
+    for number, line in enumerate(lines):
+        if number < _FIRST_LINES:
+            check_plain_text(line, name)
+        yield line
+
+
+def read_cells(lines: TextLines, column: str) -> Iterator[str]:
+    r"""Yield the cells of a column of a CSV or TSV file, each a sentence; empty ones, too.
+
+    Examples
+    --------
+    >>> import io
+    >>> from gramian.io.reading import TextLines
+    >>> list(read_cells(TextLines(io.BytesIO(b"id,text\n1,It rains.\n2,\n"), "a.csv"), "text"))
+    ['It rains.', '']
+    """
+    rows = CsvRows(lines, column, hint="name the column by --set corpus.text_field=NAME").rows()
+    return (cell or "" for (cell,) in rows)
 
 
 def read_line(line: str, form: SentenceFormat, parser: Parser, source: str, number: int) -> Sentence:

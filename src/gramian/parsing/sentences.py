@@ -53,11 +53,27 @@ Sentence: TypeAlias = Plain | ParseRequest
 
 
 class ReadSentence(NamedTuple):
-    """A sentence's words, their places in the text, and the tags they are given, if any."""
+    """A sentence as it is parsed.
+
+    Attributes
+    ----------
+    tokens : list of str
+        Its words, in restored case where that was done.
+    offsets : tuple of (int, int), optional
+        Their places in the text.
+    tag_priors : sequence, optional
+        The tags that they are given.
+    original : list of str, optional
+        The words as they were given, if their case was restored.
+    language : str, optional
+        The language that the sentence seems to be in, if it is not the model's.
+    """
 
     tokens: list[str]
     offsets: tuple[tuple[int, int], ...] | None
     tag_priors: TagPriors | None
+    original: list[str] | None = None
+    language: str | None = None
 
 
 def read_sentence(sentence: Plain, cut: Callable[[str], Sequence[TextToken]] = tokenize) -> ReadSentence:

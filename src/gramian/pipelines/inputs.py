@@ -14,7 +14,7 @@ from gramian.errors import InputError, OptionError
 from gramian.io.reading import open_text
 from gramian.pipelines.storage import Entry, LocalStorage, RemoteStorage, Storage, storage_at
 
-Kind: TypeAlias = Literal["text", "jsonl", "conllu", "parquet"]
+Kind: TypeAlias = Literal["text", "jsonl", "conllu", "parquet", "csv"]
 
 _MAGIC = re.compile(r"[*?[]")
 _PACKED = re.compile(r"\.(gz|xz|zst)\Z")
@@ -24,6 +24,8 @@ _KINDS: dict[str, Kind] = {
     ".conllu": "conllu",
     ".conll": "conllu",
     ".parquet": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
 }
 
 

@@ -16,8 +16,9 @@ from typing import Annotated, BinaryIO
 from msgspec import Meta
 
 from gramian.errors import InputError
+from gramian.io.csv_rows import CsvRows
 from gramian.io.decompression import decompressed
-from gramian.io.reading import TextLines, reads_once
+from gramian.io.reading import TextLines, check_plain_text, reads_once
 from gramian.io.schema import Count, Sha256
 from gramian.parsing.sentence_formats import SentenceFormat
 from gramian.pipelines.inputs import Input, Kind
@@ -85,7 +86,7 @@ def make_plan(source: Input, layout: InputLayout) -> ShardPlan:
         return replace(plan, fault=f"{source.name}: a pipe or device cannot be part of a corpus")
     try:
         with closing(storage.open(name)) as file:
-            if layout.kind == "parquet":
+            if layout.kind in ("parquet", "csv"):
                 return replace(plan, shards=tuple(_rows(text_rows(file, source.name, layout), layout)))
             cutter = _Cutter(layout)
             shards = tuple(cutter.cut(_text(file, source.name), source.name))
@@ -102,6 +103,7 @@ def _text(file: BinaryIO, name: str) -> BinaryIO:
     start = stream.peek(_LOOKED_AT)[:_LOOKED_AT]  # type: ignore[attr-defined]
     if b"\0" in start:
         raise InputError("this is a binary file, not text", name, hint="leave it out")
+    check_plain_text(start.decode("utf-8", "replace"), name)
     return stream
 
 
@@ -180,13 +182,16 @@ class _Cutter:
         return not text.strip() or size >= _LONGEST_PARAGRAPH * self._layout.shard_size
 
 
-def text_rows(file: BinaryIO, name: str, layout: InputLayout) -> ParquetRows:
+def text_rows(file: BinaryIO, name: str, layout: InputLayout) -> ParquetRows | CsvRows:
     """Return the rows of a table: the text, which may be a list of words, and the id of each document."""
     hint = "name the columns by --set corpus.text_field=NAME and corpus.id_field=NAME"
+    if layout.kind == "csv":
+        lines = TextLines(decompressed(file, name), name)
+        return CsvRows(lines, layout.text_field, [layout.id_field], hint=hint)
     return ParquetRows(file, name, layout.text_field, [layout.id_field], lists=True, hint=hint)
 
 
-def _rows(table: ParquetRows, layout: InputLayout) -> Iterator[Shard]:
+def _rows(table: ParquetRows | CsvRows, layout: InputLayout) -> Iterator[Shard]:
     shard, size = Shard(0, 0, 0, ""), 0
     digest = hashlib.sha256()
     row = 0

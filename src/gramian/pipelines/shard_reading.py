@@ -58,7 +58,7 @@ class ShardReader:
         """Yield the sentences of a shard in order; an InputError if the file is not what it was when it was cut."""
         storage, name = self._source.storage
         with closing(storage.open(name)) as file:
-            if self._layout.kind == "parquet":
+            if self._layout.kind in ("parquet", "csv"):
                 yield from self._table(file, shard)
                 return
             stretch = _Stretch(file, shard, self._source.name)

@@ -20,14 +20,14 @@ from time import perf_counter, process_time
 from typing import Any
 
 from gramian.chart.forest import Pruning
-from gramian.errors import GramianError, InputError
+from gramian.errors import GramianError, InputError, counted
 from gramian.escaping import one_line
 from gramian.io.output import is_no_room
 from gramian.io.reading import file_sha256
 from gramian.io.schema import Count, Seconds, Sha256, parse_json
 from gramian.parsing.installed_models import model_path
 from gramian.parsing.model_store import default_model_path
-from gramian.parsing.parser import FIRST_SENTENCES, Parser, load
+from gramian.parsing.parser import Parser, load
 from gramian.parsing.sentence_formats import SentenceFormat
 from gramian.pipelines.inputs import Input
 from gramian.pipelines.shard_plan import InputLayout, Shard
@@ -38,6 +38,7 @@ from gramian.trees import HeadRules, annotation_scheme
 
 PARTIAL = ".partial"
 PARTIAL_NAME = re.compile(r"\A[0-9]{5,}-[0-9a-f]{16}\.[a-z.]+")
+_FOREIGN_SHARE = 0.3  # of the sentences of a shard; above, the corpus is likely to be in another language
 _MOST_FAULTS = 20  # of a shard that are told one by one
 
 
@@ -99,6 +100,15 @@ def model_file(name: str) -> str:
     return str(model_path(name) if name else default_model_path())
 
 
+def _foreign_text(languages: Counter[str], n_sentences: int) -> str:
+    """Return a warning if many sentences are in another language than the model's."""
+    if not languages or languages.total() < _FOREIGN_SHARE * n_sentences:
+        return ""
+    listed = ", ".join(f"{language} {count:,}" for language, count in languages.most_common(3))
+    share = f"{languages.total():,} of {counted(n_sentences, 'sentence')}"
+    return f"{share} seem to be in another language than the model's ({listed})"
+
+
 _loaded: dict[str, tuple[Parser, HeadRules]] = {}  # in this process
 _loading = Lock()
 
@@ -117,7 +127,7 @@ def _parser(settings: Settings) -> tuple[Parser, HeadRules]:
                 )
             parser = load(path, pruning=settings.pruning, **settings.options)
             scheme = annotation_scheme(parser.model.preset)
-            rules = HeadRules.select(settings.head_rules, scheme, parser.model.language)
+            rules = HeadRules.for_conllu(settings.head_rules, scheme, parser.model.language)
             _loaded.clear()  # a process works for one command at a time
             _loaded[key] = parser, rules
         return _loaded[key]
@@ -130,7 +140,7 @@ def parse_shard(task: ShardWork) -> ShardResult | str:
     faults: list[str] = []
     counts: Counter[str] = Counter()
     statuses: Counter[str] = Counter()
-    first_words: set[str] = set()
+    languages: Counter[str] = Counter()
 
     def note(error: InputError) -> None:
         counts["faults"] += 1
@@ -159,8 +169,7 @@ def parse_shard(task: ShardWork) -> ShardResult | str:
                 counts["sentences"] += bool(result.words)
                 counts["words"] += len(result.words)
                 statuses[result.status] += 1
-                if counts["sentences"] <= FIRST_SENTENCES:
-                    first_words.update(result.words)
+                languages.update([result.language] if result.language else ())
             writer.close()
     except BaseException as error:
         storage.remove(partial)
@@ -174,7 +183,7 @@ def parse_shard(task: ShardWork) -> ShardResult | str:
         sentences=counts["sentences"],
         words=counts["words"],
         statuses=dict(sorted(statuses.items())),
-        warning=parser.coverage_warning(first_words) or "",
+        warning=_foreign_text(languages, counts["sentences"]),
         faults=faults,
         fault_count=counts["faults"],
         seconds=round(perf_counter() - began, 3),

@@ -28,6 +28,7 @@ from gramian.io.reading import Source, TextLines
 from gramian.trees.tree import SPACE, Tree, phrase, preterminal, unescape_word, with_line
 from gramian.trees.treebank_reading import Tally, read_items, whole_trees
 
+_CONLLU_TABS = 9  # on a line
 _TOKEN = re.compile(rf"[^{SPACE}]+")
 _CACHED_PIECES = 1 << 17
 _LONGEST_EXCERPT = 1 << 15  # of a line; a longer one, copied for each of its faults, would take for ever
@@ -196,8 +197,10 @@ def _parse_record(
     pieces = text.split("(")
     locator = _FaultLocator(text, pieces, source, first_line)
     if token := _TOKEN.search(pieces[0]):
-        closes = token[0].startswith(")")
-        yield locator.error("')' closes nothing" if closes else "text outside brackets", 0, token.start())
+        outside = "')' closes nothing" if token[0].startswith(")") else "text outside brackets"
+        if pieces[0].split("\n", 1)[0].count("\t") == _CONLLU_TABS:
+            outside = "this is CoNLL-U, not bracketed trees; 'gramian dep train' learns from it"
+        yield locator.error(outside, 0, token.start())
     many_lines = "\n" in text[:-1]
     line, counted = first_line, 0
     labels: list[str] = []  # of the open phrases

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib.resources import files
 from itertools import islice
 from typing import Literal, TypeAlias, cast
@@ -27,8 +28,11 @@ _SEARCHES = ("left", "right", "left-any", "right-any", "last")
 _MOST_KNOWN = 1 << 16  # rules whose heads are kept
 _DIRECTIVES = ("default", "never", "coordination")
 
-TABLES = tuple(
-    dict.fromkeys(language.head_rules for scheme in SCHEMES.values() for language in scheme.languages)
+UNIVERSAL = "english"
+"""The table for Penn-style English with content words as heads, whose relations are those of Universal Dependencies."""
+TABLES = (
+    *dict.fromkeys(language.head_rules for scheme in SCHEMES.values() for language in scheme.languages),
+    UNIVERSAL,
 )
 """Names of the tables that come with gramian."""
 
@@ -105,6 +109,14 @@ class HeadRules:
         tables = [cls.named(record.head_rules) for record in languages] or [cls.collins()]
         sample = list(islice(trees, SCHEME_SAMPLE_SIZE)) if len(tables) > 1 else []
         return max(tables, key=lambda rules: rules.fit(sample))
+
+    @classmethod
+    def for_conllu(
+        cls, name: str, scheme: AnnotationScheme, language: str | None = None, trees: Iterable[Tree] = ()
+    ) -> HeadRules:
+        """Return the rules called `name` as :meth:`select` does, but of English those of Universal Dependencies instead of Collins'."""
+        rules = cls.select(name, scheme, language, trees)
+        return cls.named(UNIVERSAL) if name == "auto" and rules == cls.collins() else rules
 
     def keep_functions(self, options: NormaliseOptions) -> NormaliseOptions:
         """Return options that leave phrases their functions (``NP-ATS``) if these rules look for some."""
@@ -232,7 +244,8 @@ def head_positions(tree: Tree, rules: HeadRules) -> list[int]:
 def to_dependencies(tree: Tree, rules: HeadRules) -> Sentence:
     """Return the dependency tree of a tree: the heads of a phrase's children depend on its head.
 
-    A relation is named after the largest phrase that its dependent is head of (``NP-SBJ``), or ``root``.
+    A relation is named after the largest phrase that its dependent is head of (``NP-SBJ``), or ``root``; with the rules called ``english``
+    relations and tags are those of Universal Dependencies.
 
     Parameters
     ----------
@@ -247,6 +260,10 @@ def to_dependencies(tree: Tree, rules: HeadRules) -> Sentence:
     >>> [(token.form, token.head, token.deprel) for token in sentence.tokens]
     [('the', 2, 'DT'), ('dog', 3, 'NP-SBJ'), ('barks', 0, 'root')]
     """
+    if rules == _universal_heads():
+        from gramian.trees.universal import to_universal
+
+        return to_universal(tree)
     arcs: dict[int, tuple[int, str]] = {}
     _attach(tree, rules, arcs)
     tokens = []
@@ -254,6 +271,11 @@ def to_dependencies(tree: Tree, rules: HeadRules) -> Sentence:
         head, relation = arcs.get(number - 1, (0, "root"))
         tokens.append(Token(number, leaf.word or "_", xpos=leaf.label, head=head, deprel=relation))
     return Sentence(tuple(tokens), line=tree.line)
+
+
+@cache
+def _universal_heads() -> HeadRules:
+    return HeadRules.named(UNIVERSAL)
 
 
 def _attach(tree: Tree, rules: HeadRules, arcs: dict[int, tuple[int, str]]) -> list[int]:

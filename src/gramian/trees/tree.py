@@ -394,6 +394,24 @@ def _check(label: str, children: tuple[Tree, ...], word: str | None) -> None:
             raise TypeError(f"children are Trees, not {type(child).__name__}; a word is given as word=")
 
 
+def with_words(tree: Tree, words: Sequence[str]) -> Tree:
+    """Return a tree with other words.
+
+    Examples
+    --------
+    >>> print(with_words(Tree.parse("(NP (DT the) (NN dog))"), ["A", "cat"]))
+    (NP (DT A) (NN cat))
+    """
+    remaining = iter(words[::-1])  # nodes come from the right
+
+    def respelt(node: Tree, children: list[Tree]) -> Tree:
+        if node.word is None:
+            return phrase(node.label, tuple(children), node.line)
+        return preterminal(node.label, next(remaining), node.line)
+
+    return bottom_up(list(tree.subtrees()), respelt)[0]
+
+
 def with_line(tree: Tree, line: int | None) -> Tree:
     """Return `tree` with another line number."""
     if tree.line == line:

@@ -546,3 +546,8 @@ def test_parsers_go_to_processes_that_are_spawned():
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         found = pool.map(one.parse, SENTENCES[:3])
     assert list(map(facts, found)) == [facts(one.parse(sentence)) for sentence in SENTENCES[:3]]
+
+
+def test_unknown_options_of_load_are_named():
+    with pytest.raises(OptionError, match="there is no setting 'decodr'; did you mean decoder"):
+        load(FIXTURE, decodr="viterbi")
