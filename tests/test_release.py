@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from tools.release_check import (
     FIRST_HOUR,
+    ROOT,
     faults_of_citation,
     faults_of_contents,
     faults_of_metadata,
@@ -46,3 +49,27 @@ def test_the_commands_of_the_readme_are_tried():
     assert "gramian train train.mrg -o my.grammar --states 8 --quiet" in commands
     assert not any(command.startswith(("make", "pip")) for command in commands)
     assert all(command.split()[0] == "gramian" for command in FIRST_HOUR)
+
+
+def test_every_guarantee_names_tests_or_commands_that_exist():
+    files: dict[str, str] = {}
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        files[path.name] = files.get(path.name, "") + path.read_text("utf-8")
+    page = (ROOT / "docs" / "reference" / "guarantees.md").read_text("utf-8").partition("\n## ")[0]
+    rows = [
+        row.split("|")[2] for row in page.splitlines() if row.startswith("| ") and not row.startswith("| **")
+    ]
+    for row in rows[2:]:
+        file = ""
+        for name in re.findall(r"`([^`]+)`", row):
+            if name.startswith("make "):
+                assert name.split()[1] in (ROOT / "Makefile").read_text("utf-8"), name
+                continue
+            if name.startswith("python -m tools."):
+                module = ROOT / name.split()[2].replace(".", "/")
+                assert module.is_dir() or module.with_suffix(".py").is_file(), name
+                continue
+            part, _, test = name.partition("::")
+            file = part or file
+            assert f"def {test}" in files[file], name
+    assert len(rows) > 20
