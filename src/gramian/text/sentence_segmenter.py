@@ -185,7 +185,7 @@ def _gap(end_of_word: int, words: tuple[str, str, str, str], since: int, ahead: 
     ]
     if "." in mark:
         features += [f"length {min(len(stem), 5)} {begin}", f"last begin {low} {begins}"]
-    certain = _certain(words, since) if mark == "." and not closed else None
+    certain = _certain(words, since) if mark in (".", "%.") and not closed else None
     return Gap(end_of_word, mark, low, begins, tuple(features), certain)
 
 
@@ -203,15 +203,18 @@ def _certain(words: tuple[str, str, str, str], since: int) -> bool | None:
         return False if low in _NUMBERED else None
     if low in _TITLES:
         return False
-    form = _form(stem.lstrip("$€£¥").rstrip("%"))
-    if form == "dotted" and right in _STARTERS:
+    form = _form(stem.lstrip("$€£¥"))
+    if form == "dotted" and right in _STARTERS and low not in _ABBREVIATIONS:
         return True
     if _INITIAL.fullmatch(left):
-        is_name = _INITIAL.fullmatch(right) or _INITIAL.fullmatch(before) or before.rstrip(".").lower() in _TITLES
+        is_name = (
+            _INITIAL.fullmatch(right) or _INITIAL.fullmatch(before) or before.rstrip(".").lower() in _TITLES
+        )
         return False if is_name else None
     if form == "number":
         return True if since > 1 else None
-    return True if stem.isalpha() and stem.islower() and len(stem) > 2 and low not in _ABBREVIATIONS else None
+    is_word = stem.isalpha() and stem.islower() and len(stem) > 2 and low not in _ABBREVIATIONS
+    return True if is_word and _INITIAL.fullmatch(right) else None
 
 
 def _ending(word: str) -> tuple[str, bool, str]:
@@ -273,6 +276,7 @@ _TITLES = frozenset({"mr", "mrs", "ms", "dr", "prof", "rep", "sen", "gov", "gen"
 _NUMBERED = frozenset({"no", "nos", "fig", "figs", "vol", "p", "pp", "ch", "sec", "eq"})
 _ABBREVIATIONS = _TITLES | _NUMBERED | {
     "st", "jr", "sr", "vs", "etc", "e.g", "i.e", "cf", "al", "inc", "ltd", "co", "corp", "dept", "approx",
+    "p.s", "a.k.a",
 }  # fmt: skip
 _INITIAL = re.compile(r"(?:[A-Z]\.)+")
 _STARTERS = frozenset({
@@ -288,6 +292,4 @@ def _by_rule(gap: Gap) -> bool:
         return True
     if gap.mark[-1:] not in (".", "!", "?", "…") or gap.begins.startswith(("lower", "sign")):
         return False
-    return gap.mark != "." or not (
-        gap.stem in _ABBREVIATIONS or (len(gap.stem) == 1 and gap.stem.isalpha())
-    )
+    return gap.mark != "." or not (gap.stem in _ABBREVIATIONS or (len(gap.stem) == 1 and gap.stem.isalpha()))
