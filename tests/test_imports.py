@@ -58,6 +58,7 @@ MAY_IMPORT = {
     "search": GRAMMARS | {"parsing", "tasks", "pipelines"},
     "complexity": BASE | {"trees", "search"},
     "editing": BASE | {"trees", "search"},
+    "annotate": GRAMMARS | {"evaluate", "parsing", "training"},
     "automata": BASE | {"base", "evaluate"},
     "dependency": BASE | {"base", "trees", "treebank", "text", "automata", "evaluate", "loglinear"},
 }

@@ -67,6 +67,30 @@ def test_a_parse_is_that_of_the_parser(client, parser):
     assert answer["gold"] is None
 
 
+def test_an_ambiguous_sentence_has_a_second_reading(client, parser):
+    sentence = "Anna saw the picture with a telescope ."
+    answer = ask(client, "parse", sentence=sentence, readings=True)
+    first, second = answer["parses"]
+    assert answer["readings"]
+    alternatives = parser.parse(sentence, k=4).alternatives
+    assert {first["tree"], second["tree"]} <= {str(one.tree) for one in alternatives}
+    assert second["log_prob_tree"] - first["log_prob_tree"] > np.log(1 / 3)
+    for parse in (first, second):  # the two phrases that a PP is attached to or not, and the PP
+        assert {node["label"] for node in parse["nodes"] if node["moved"]} == {"NP", "PP"}
+    for certain in ("Anna slept .", GOLD):
+        answer = ask(client, "parse", sentence=certain, readings=True)
+        assert not answer["readings"]
+        assert len(answer["parses"]) == 1
+
+
+def test_an_unclosed_tree_is_an_error_with_a_remedy(client):
+    for text in ("(S (NP (NN a)", "((S (NN a)", "( (S"):
+        error = ask(client, "parse", 400, sentence=text)["error"]
+        assert "never closed" in error
+        assert "Options" in error
+    assert ask(client, "parse", sentence="(Laughs) Anna slept .")["words"][:3] == ["(", "Laughs", ")"]
+
+
 def test_models_and_decoders_side_by_side(client, models):
     decoders = ["max-recall", "viterbi"]
     answer = ask(client, "parse", sentence=SENTENCE, models=[1, 0], decoders=decoders)
@@ -323,8 +347,13 @@ def test_the_state_of_every_node(client):
     assert len(states) == len(tree["nodes"])
     for node, state in list(zip(tree["nodes"], states, strict=True))[:4]:
         where = {name: node[name] for name in ("label", "start", "end")}
-        full = ask(client, "node", sentence=SENTENCE, tag=node["word"] is not None, **where)["states"]
-        assert state == {"state": int(np.argmax(full)), "share": max(full)}
+        inside = ask(client, "node", sentence=SENTENCE, tag=node["word"] is not None, **where)
+        full = inside["states"]
+        names = {
+            one["state"]: one["name"] for one in look(client, "states", symbol=inside["symbol"])["states"]
+        }
+        best = int(np.argmax(full))
+        assert state == {"state": best, "share": max(full), "name": names[best]}
     foreign = ask(client, "best_states", tree="(QQ (NNP Anna) (VBD slept))")["states"]
     assert foreign[0] is None
     assert foreign[1] is not None

@@ -144,12 +144,17 @@ class Explorer:
 
     def best_states(self, look: Look, tree: Tree) -> list[dict[str, Any] | None]:
         """Return for every node of a tree the state that is most probable there, or None where the grammar does not have the node."""
+        forest = look.forest
         found: list[dict[str, Any] | None] = []
         for node, (label, start, end) in zip(tree.subtrees(), tree.spans(), strict=True):
-            item = self._item(look.forest, label, start, end, node.word is not None, None)
-            states = None if item is None else state_posterior(look.forest, item)
+            item = self._item(forest, label, start, end, node.word is not None, None)
+            states = None if item is None else state_posterior(forest, item)
             state = 0 if states is None else int(np.argmax(states))
-            found.append(None if states is None else {"state": state, "share": float(states[state])})
+            if item is None or states is None:
+                found.append(None)
+                continue
+            name = self.views.name(self.grammar.symbols[int(forest.item_symbol[item])], state)
+            found.append({"state": state, "share": float(states[state]), "name": name})
         return found
 
     def dependencies(self, tree: Tree) -> dict[str, list[Any]]:

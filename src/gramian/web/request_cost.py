@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gramian.chart.decode import DECODERS
 from gramian.web.explore import Explorer
 from gramian.web.fields import Fields
+from gramian.web.readings import CANDIDATES
 
 MOST_TREES = 20
 """Of the best ones of a sentence."""
@@ -33,7 +34,7 @@ def is_long(request: str, fields: Fields, explorers: Sequence[Explorer]) -> bool
     models, factor = [model], 1.0
     if request == "parse":
         models = fields.wholes("models", len(explorers), [0])
-        k = fields.whole("k", 1, MOST_TREES, 1)
+        k = CANDIDATES if fields.flag("readings") else fields.whole("k", 1, MOST_TREES, 1)
         factor = len(fields.texts("decoders", ["max-recall"], len(DECODERS))) * (1 + k / 10)
     n_words = n_characters // _WORD
     return factor * sum(explorers[number].expected_seconds(n_words) for number in models) > _SHORT

@@ -12,16 +12,17 @@ from typing import Any
 from gramian import __version__
 from gramian.chart.decode import DECODERS
 from gramian.errors import InputError, OptionError
-from gramian.parsing.result import ParseResult
+from gramian.parsing.result import LOW_CONFIDENCE, ParseResult
 from gramian.parsing.sentences import ParseRequest
 from gramian.trees import Tree
 from gramian.web.explore import Explorer, Look
 from gramian.web.fields import Fields
 from gramian.web.latex import to_document, to_forest
 from gramian.web.many_trees import judged_bank, parsed_text, read_bank
+from gramian.web.readings import CANDIDATES, with_second_reading
 from gramian.web.request_cost import MOST_TREES, is_long
 from gramian.web.sequence_views import AutomatonView, DependencyView
-from gramian.web.tree_json import compare, finite, nodes
+from gramian.web.tree_json import compare, finite, mark_first, nodes
 from gramian.web.typed_sentences import INPUTS, MOST_WORDS, Typed, read_tree, read_typed
 
 _MOST_CLUSTERS = 20
@@ -66,6 +67,7 @@ class Service:
             "inputs": list(INPUTS),
             "most_words": MOST_WORDS,
             "most_trees": MOST_TREES,
+            "low_confidence": LOW_CONFIDENCE,
             "dependency": self._dependency and self._dependency.about(),
             "automaton": self._automaton and self._automaton.about(),
         }
@@ -79,9 +81,12 @@ class Service:
         models = fields.wholes("models", len(self._explorers), [0])
         decoders = fields.texts("decoders", ["max-recall"], len(DECODERS))
         k = fields.whole("k", 1, MOST_TREES, 1)
+        readings = fields.flag("readings") and k == len(models) == len(decoders) == 1
         if not models or not decoders:
             raise OptionError("at least one model and one decoder are needed")
         typed = self._typed(fields, models[0])
+        readings = readings and typed.gold is None
+        k = CANDIDATES if readings else k
         found: list[tuple[int, str, ParseResult]] = []
         # Viterbi orders derivations, not trees, and has one tree to show.
         ways = {
@@ -90,8 +95,11 @@ class Service:
         for model in models:
             results = self._explorer(model).parser.parse_batch(ways.values())
             found += [(model, decoder, result) for decoder, result in zip(ways, results, strict=True)]
+        if readings:
+            found = [(model, decoder, with_second_reading(result)) for model, decoder, result in found]
         first = found[0][2]
         reference = typed.gold or (first.tree if first.words else None)
+        parses = [record for one in found for record in self._records(*one, typed, reference)]
         gold = None
         if typed.gold is not None:
             look = self._explorer(models[0]).look(typed.gold.words)
@@ -101,8 +109,14 @@ class Service:
                 "nodes": nodes(typed.gold, sure),
                 "dependencies": self._explorer(models[0]).dependencies(typed.gold),
             }
-        parses = [record for one in found for record in self._records(*one, typed, reference)]
-        return {"words": list(first.words), "offsets": first.offsets, "gold": gold, "parses": parses}
+        mark_first([gold, *parses] if gold else parses)
+        return {
+            "words": list(first.words),
+            "offsets": first.offsets,
+            "gold": gold,
+            "parses": parses,
+            "readings": readings and len(parses) == 2,
+        }
 
     def _records(
         self, model: int, decoder: str, result: ParseResult, typed: Typed, reference: Tree | None
@@ -130,7 +144,9 @@ class Service:
                     "log_prob_words": finite(result.log_prob_words),
                     "log_prob_tree": log_prob_tree,
                     "seconds": result.seconds,
-                    "nodes": nodes(tree, sure, against.get("differs")) if result.words else [],
+                    "nodes": nodes(tree, sure, against.get("differs"), against.get("moved"))
+                    if result.words
+                    else [],
                     "dependencies": self._explorer(model).dependencies(tree) if result.words else None,
                     "missing": against.get("missing", []),
                     "scores": against.get("scores"),
@@ -175,13 +191,18 @@ class Service:
                 "the trees have different words", "trees", hint="type two trees over the same words"
             )
         against = compare(two, one, scored=True)
-        record = {"model": model, "tree": str(two), "nodes": nodes(two, None, against["differs"])}
+        record = {
+            "model": model,
+            "tree": str(two),
+            "nodes": nodes(two, None, against["differs"], against["moved"]),
+        }
         record |= {
             "dependencies": explorer.dependencies(two),
             "missing": against["missing"],
             "scores": against["scores"],
         }
         first = {"tree": str(one), "nodes": nodes(one), "dependencies": explorer.dependencies(one)}
+        mark_first([first, record])
         return {"words": list(one.words), "offsets": None, "gold": first, "parses": [record]}
 
     def best_states(self, fields: Fields) -> dict[str, Any]:

@@ -69,6 +69,13 @@ class StateViews:
                     self._known[number] = self._read(number)
         return self._known[number]
 
+    def name(self, symbol: str, state: int) -> str:
+        """Return what a state is, in one line; nothing for grammars without probabilities."""
+        if not self.grammar.is_probabilistic:
+            return ""
+        names = (str(one["name"]) for one in self.states(symbol)["states"] if one["state"] == state)
+        return next(names, "")
+
     def _read(self, number: int) -> dict[str, Any]:
         found = self._describer.describe(number)
         places = state_map(self.grammar, number, self._describer)

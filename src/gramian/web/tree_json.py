@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, TypeAlias
 
 from gramian.evaluate import score
 from gramian.trees import Tree
+
+_Key: TypeAlias = tuple[bool, str, int, int]  # whether it is a tag, label, first word, end
 
 
 def finite(value: float) -> float | None:
@@ -17,14 +19,17 @@ def finite(value: float) -> float | None:
 
 
 def nodes(
-    tree: Tree, confidences: Sequence[float] | None = None, differs: Sequence[bool] | None = None
+    tree: Tree,
+    confidences: Sequence[float] | None = None,
+    differs: Sequence[bool] | None = None,
+    moved: Sequence[bool] | None = None,
 ) -> list[dict[str, Any]]:
     """List the nodes of a tree, parents before children and left before right.
 
     Examples
     --------
     >>> nodes(Tree.parse("(NP (NN time))"), [0.5, 1.0])[1]
-    {'label': 'NN', 'start': 0, 'end': 1, 'parent': 0, 'word': 'time', 'confidence': 1.0, 'differs': False}
+    {'label': 'NN', 'start': 0, 'end': 1, 'parent': 0, 'word': 'time', 'confidence': 1.0, 'differs': False, 'moved': False}
     """
     listed: list[dict[str, Any]] = []
     spans = tree.spans()
@@ -42,6 +47,7 @@ def nodes(
                 "word": node.word,
                 "confidence": None if confidences is None else confidences[place],
                 "differs": False if differs is None else differs[place],
+                "moved": False if moved is None else moved[place],
             }
         )
         stack.extend((child, place) for child in node.children[::-1])
@@ -49,9 +55,11 @@ def nodes(
 
 
 def compare(tree: Tree, other: Tree, *, scored: bool = False) -> dict[str, Any]:
-    """Say which nodes of a tree lack in another over the same words (``differs``, one bool a node), and the other way round (``missing``).
+    """Compare a tree with another over the same words.
 
-    With `scored` the other is gold, and ``scores`` has F1 in percent with its signature.
+    ``differs`` has one bool per node: the other tree does not have it. ``missing`` lists the nodes that only the
+    other tree has. ``moved`` has one bool per node: both trees have it, but below different parents. With `scored` the other is gold, and
+    ``scores`` has F1 in percent with its signature.
 
     Examples
     --------
@@ -69,13 +77,37 @@ def compare(tree: Tree, other: Tree, *, scored: bool = False) -> dict[str, Any]:
         for (is_tag, label, start, end), count in left.items()
         for _ in range(count)
     ]
-    answer: dict[str, Any] = {"differs": differs, "missing": missing}
+    attached = set(_attachments(other))
+    moved = [
+        not new and attachment not in attached
+        for new, attachment in zip(differs, _attachments(tree), strict=True)
+    ]
+    answer: dict[str, Any] = {"differs": differs, "missing": missing, "moved": moved}
     if scored:
         found = score([other], [tree])
         answer["scores"] = {"f1": finite(found.f1_gold_tags), "signature": found.signature("f1_gold_tags")}
     return answer
 
 
-def _keys(tree: Tree) -> Iterator[tuple[bool, str, int, int]]:
+def mark_first(records: Sequence[dict[str, Any]]) -> None:
+    """Mark in the first of two trees, too, what the second does not have, or has below another parent; of more than two, nothing."""
+    if len(records) != 2 or not all(record["tree"] for record in records):
+        return
+    first, second = (Tree.parse(record["tree"]) for record in records)
+    if first.words != second.words:
+        return
+    against = compare(first, second)
+    for node, differs, moved in zip(records[0]["nodes"], against["differs"], against["moved"], strict=True):
+        node.update(differs=differs, moved=moved)
+
+
+def _attachments(tree: Tree) -> Iterator[tuple[_Key, _Key | None]]:
+    """Yield each node with its parent."""
+    keys = list(_keys(tree))
+    for key, node in zip(keys, nodes(tree), strict=True):
+        yield key, None if node["parent"] < 0 else keys[node["parent"]]
+
+
+def _keys(tree: Tree) -> Iterator[_Key]:
     for node, (label, start, end) in zip(tree.subtrees(), tree.spans(), strict=True):
         yield node.word is not None, label, start, end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -15,6 +16,9 @@ INPUTS = ("auto", "text", "tokens", "tagged", "brackets")
 MOST_WORDS = 2000
 DEEPEST = 400
 """Nodes on the way down a tree."""
+
+
+_TREE_START = re.compile(r"\s*\(\s*(?:[^\s()]+\s*)?\(|\s*\(\s*[^\s()]+\s+[^\s()]+\s*\)\s*$")
 
 
 class Typed(NamedTuple):
@@ -43,8 +47,9 @@ def read_typed(
 ) -> Typed:
     """Read what was typed.
 
-    `kind` is one of :data:`INPUTS`; ``"auto"`` takes what begins with a bracket and can be read as a tree for one, all else for
-    text. The conventions of `scheme` bring a tree into the form of the model's trees; `cut` is how text is cut into words.
+    `kind` is one of :data:`INPUTS`; ``"auto"`` reads what begins like a tree, ``(S (`` or ``((``, as a tree, so that an unclosed bracket
+    is an error and never a word; all else is text. The conventions of `scheme` bring a tree into the form of the model's trees; `cut` is
+    how text is cut into words.
 
     Examples
     --------
@@ -69,10 +74,7 @@ def check_length(count: int) -> None:
 
 def _read(text: str, kind: str, scheme: AnnotationScheme) -> Typed:
     if kind == "auto":
-        try:
-            return _tree(text, scheme) if text.lstrip().startswith("(") else Typed(text)
-        except InputError:
-            return Typed(text)
+        return _tree(text, scheme) if _TREE_START.match(text) else Typed(text)
     if kind == "brackets":
         return _tree(text, scheme)
     if kind == "text":
@@ -85,7 +87,11 @@ def _read(text: str, kind: str, scheme: AnnotationScheme) -> Typed:
 
 def read_tree(text: str) -> Tree:
     """Read one tree that is not too deep to be shown."""
-    trees = parse_bracketed(text)
+    try:
+        trees = parse_bracketed(text)
+    except InputError as error:
+        hint = "mend the brackets, or choose 'one sentence' in Options if it is no tree"
+        raise InputError(error.what, "sentence", error.line, error.column, hint=hint) from None
     if len(trees) != 1:
         raise InputError(f"one tree is wanted, {len(trees)} were found", "sentence", hint="type one tree")
     if trees[0].height > DEEPEST:

@@ -24,12 +24,16 @@ export function labelled(label) {
 export function startTips() {
   const tip = document.getElementById("tip");
   const hide = () => { tip.hidden = true; };
+  /** The line of a card that explains its tree, so that nothing covers the tree. */
+  const lineOf = (over) => over.closest("svg")?.closest(".parse")?.querySelector(".explain");
   const show = (event) => {
     const over = event.target.closest?.("[data-tip]");
     if (!over) return hide();
     const told = meaning(over.dataset.tip), more = over.dataset.more;
     if (!told && !more) return hide();
-    clear(tip, el("b", {}, over.dataset.tip), told ? ` ${told}` : null, more ? el("small", {}, more) : null);
+    const line = lineOf(over);
+    clear(line ?? tip, el("b", {}, over.dataset.tip), told ? ` ${told}` : null, more ? el("small", {}, line ? ` ${more}` : more) : null);
+    if (line) return hide();
     tip.hidden = false;
     const box = over.getBoundingClientRect(), own = tip.getBoundingClientRect();
     const left = Math.min(Math.max(8, box.left + box.width / 2 - own.width / 2), innerWidth - own.width - 8);

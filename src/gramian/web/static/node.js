@@ -51,5 +51,9 @@ export async function showNode(panel, question, words, close) {
     states);
   title.focus({ preventScroll: true });
   choose = (await showStates(states, question.model, node.symbol, node.states)) ?? choose;
-  panel.querySelectorAll(".bar[data-tip]").forEach((one) => { one.dataset.more = choose.names?.get(Number(one.dataset.tip.split(" ")[1])) ?? ""; });
+  panel.querySelectorAll(".bar[data-tip]").forEach((one) => {
+    const name = choose.names?.get(Number(one.dataset.tip.split(" ")[1])) ?? "";
+    one.dataset.more = name;
+    if (name) one.querySelector(".name").append(el("small", {}, ` · ${name.split(": ")[0]}`));
+  });
 }

@@ -3,15 +3,18 @@
 import { bankView, topTrees } from "./bank.js";
 import { clear, closeMenu, copy, el, percent, post, get, say } from "./dom.js";
 import { setGlossary, startTips } from "./glossary.js";
+import { narrowest } from "./trees.js";
 import { TABS, readLink, view, writeLink } from "./link.js";
 import { showNode } from "./node.js";
 import { makePanel } from "./panel.js";
 import { automatonView, dependencyView } from "./sequences.js";
 import { showStates } from "./states.js";
+import { setThreshold } from "./verdict.js";
 import { maybeSeveral, parseText, sentenceList } from "./text.js";
 
 const MENUS = "details.menu[open], #examples[open], #options[open]";
 const at = (id) => document.getElementById(id);
+let layout = null;  // of all trees on the page
 let about = null, answer = null, panels = [], asked = 0, sentence = "", kind = "auto", pasted = null;
 
 // -- the form ---------------------------------------------------------------------------------------------------------
@@ -36,9 +39,11 @@ function writeForm() {
   } }, el("b", {}, name), ` ${text.length > 70 ? `${text.slice(0, 68)}…` : text}`)));
 }
 
+/** Make the field as high as its text, up to two fifths of the window. */
 function grow() {
-  const lines = at("sentence").value.split("\n").reduce((sum, line) => sum + 1 + Math.floor(line.length / Math.max(30, at("sentence").clientWidth / 9)), 0);
-  at("sentence").rows = Math.min(8, Math.max(2, lines));
+  const field = at("sentence");
+  field.style.height = "auto";
+  field.style.height = `${Math.min(field.scrollHeight + 2, 0.4 * innerHeight)}px`;
 }
 
 function readForm() {
@@ -88,6 +93,7 @@ async function parse() {
     say(error.message, true);
     at("sentences").hidden = true;
     clear(at("results"));
+    clear(at("legend"));
   }
 }
 
@@ -96,21 +102,26 @@ async function showText(sentences, turn) {
     view.i = number;
     view.n = null;
     [sentence, kind] = [sentences[number].text, "text"];
-    await parseSentence(++asked).catch((error) => say(error.message, true));
+    await parseSentence(++asked, heading(number)).catch((error) => say(error.message, true));
   };
+  const total = sentences.reduce((sum, one) => sum + one.words.length, 0);
+  const heading = (number) => `${counted(sentences.length, "sentence")}, ${counted(total, "word")}. Sentence ${number + 1}: `;
   const doubtful = sentenceList(at("sentences"), sentences, view.i !== null && sentences[view.i] ? view.i : null, choose);
   const first = view.i !== null && sentences[view.i] ? view.i : doubtful;
   at("sentences").querySelector(`li[value="${first + 1}"] button`)?.setAttribute("aria-current", "true");
   [sentence, kind, view.i] = [sentences[first].text, "text", first];
-  await parseSentence(turn);
+  await parseSentence(turn, heading(first));
 }
 
-async function parseSentence(turn) {
+const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
+/** Parse the sentence; `heading` says which of a text it is. */
+async function parseSentence(turn, heading = "") {
   const began = performance.now();
-  const found = await post("/api/parse", { sentence, input: kind, models: view.m, decoders: view.d, k: view.k });
+  const found = await post("/api/parse", { sentence, input: kind, models: view.m, decoders: view.d, k: view.k, readings: true });
   if (turn !== asked) return;  // a newer question was asked since
-  const trees = found.parses.length;
-  say(found.words.length ? `${found.words.length} words, ${trees} tree${trees > 1 ? "s" : ""}, ${Math.round(performance.now() - began)} ms.` : "Type a sentence.");
+  const about = [counted(found.words.length, "word"), found.readings ? "two readings" : counted(found.parses.length, "tree"), `${Math.round(performance.now() - began)} ms`];
+  say(found.words.length ? `${heading}${about.join(", ")}.` : "Type a sentence.");
   showTrees(found);
 }
 
@@ -127,16 +138,18 @@ async function compareTrees([one, two], turn) {
 function showTrees(found) {
   answer = found;
   panels = [];
-  if (!answer.words.length) return clear(at("results"));
+  if (!answer.words.length) return clear(at("results")), clear(at("legend"));
   const gold = answer.gold && { title: "Gold tree, as typed", ...answer.gold, isGold: true, model: view.m[0] };
   const rows = gold ? [gold, ...answer.parses] : answer.parses;
   const several = rows.length > 1;
   at("results").classList.toggle("several", several);
+  layout = null;
   const changed = (shown) => { view.st = shown ? 1 : null; writeLink(); };
   panels = rows.map((row, place) => makePanel(row, place, {
-    words: answer.words, alone: !several, choose, statesChanged: changed, showStates: view.st === 1, ...caption(row, several) }));
-  clear(at("results"), panels.map((one) => one.figure), legend(several));
-  panels.forEach((one) => one.draw());
+    words: answer.words, alone: !several, choose, turn: turnAll, statesChanged: changed, showStates: view.st === 1, ...caption(row, several) }));
+  clear(at("results"), panels.map((one) => one.figure));
+  clear(at("legend"), legend(rows.length));
+  turnAll();
   if (view.n !== null) {
     const [place, number] = view.n.split(".").map(Number);
     if (panels[place]?.row.nodes[number]) choose(place, panels[place].row.nodes[number], number);
@@ -144,24 +157,34 @@ function showTrees(found) {
   writeLink();
 }
 
-function legend(several) {
-  return el("p", { class: "legend", style: "grid-column:1/-1" },
-    el("span", {}, "unsure ", el("span", { class: "ramp", role: "img", "aria-label": "from orange over grey to blue" }), " sure"),
-    several ? el("span", {}, el("span", { class: "mark" }), ` not in ${answer.gold ? (answer.gold.title ? "the first tree" : "the gold tree") : "the first tree"}`) : null,
-    el("span", {}, "Point at a label for what it means; click a node, or walk with arrow keys and press Enter, for its hidden states."));
+/** Draw all trees in the same orientation: the given one, or the first in which all of them fit. */
+function turnAll(wanted = null) {
+  layout = wanted ?? layout ?? narrowest(panels.map((one) => one.fitting()));
+  panels.forEach((one) => one.draw(layout));
+}
+
+function legend(count) {
+  const other = count > 2 ? "the first tree" : answer.gold && !answer.gold.title ? "the gold tree or the parse" : "the other tree";
+  return [
+    el("span", {}, "low confidence ", el("span", { class: "ramp", role: "img", "aria-label": "from orange over grey to blue" }), " high"),
+    count > 1 ? el("span", {}, el("span", { class: "mark" }), ` not in ${other}`) : null,
+    count > 1 ? el("span", {}, el("span", { class: "line" }), " attached elsewhere") : null,
+    el("span", { class: "how" }, "Click a node, or walk with arrow keys and press Enter, for its hidden states."),
+  ];
 }
 
 /** What distinguishes a tree from others on the page, and facts about it. */
 function caption(row, several) {
   const facts = [];
-  if (several && !(row === answer.parses[0] && !answer.gold) && row.missing) {
+  if (answer.readings && row.rank) facts.push(`${percent(Math.exp(row.log_prob_tree - answer.parses[0].log_prob_tree))} as probable as the first`);
+  else if (several && !(row === answer.parses[0] && !answer.gold) && row.missing) {
     const differing = row.nodes.filter((node) => node.differs).length;
     facts.push(differing + row.missing.length ? `${differing} node${differing === 1 ? " differs" : "s differ"}, ${row.missing.length} missing` : "no difference");
   }
   if (row.scores?.f1 !== null && row.scores?.f1 !== undefined) facts.push(`F1 ${row.scores.f1.toFixed(1)}`);
-  if (row.log_prob_tree !== null && row.log_prob_tree !== undefined && several) facts.push(`log-probability ${row.log_prob_tree.toFixed(2)}`);
+  if (row.log_prob_tree !== null && row.log_prob_tree !== undefined && several && !answer.readings) facts.push(`log-probability ${row.log_prob_tree.toFixed(2)}`);
   if (row.isGold) return { extra: "", facts: facts.join(" · ") };
-  const extra = [view.m.length > 1 ? about.models[row.model].name : "", view.d.length > 1 ? row.decoder : "", view.k > 1 ? `tree ${row.rank + 1}` : ""];
+  const extra = [view.m.length > 1 ? about.models[row.model].name : "", view.d.length > 1 ? row.decoder : "", answer.readings ? `reading ${row.rank + 1}` : view.k > 1 ? `tree ${row.rank + 1}` : ""];
   return { extra: extra.filter(Boolean).join(" · "), facts: facts.join(" · ") };
 }
 
@@ -170,7 +193,7 @@ function choose(place, node, number) {
   view.n = `${place}.${number}`;
   writeLink();
   document.querySelector(".columns").classList.add("open");
-  panels.forEach((one) => one.layout === null && one.drawing && one.draw());
+  panels.forEach((one) => one.rescale());
   panels[place].drawing?.mark(number);
   const row = panels[place].row;
   showNode(at("node"), {
@@ -184,7 +207,7 @@ function closeNode() {
   const wasOpen = !at("node").hidden;
   at("node").hidden = true;
   document.querySelector(".columns").classList.remove("open");
-  if (wasOpen) panels.forEach((one) => one.layout === null && one.drawing && one.draw());
+  if (wasOpen) panels.forEach((one) => one.rescale());
   panels.forEach((one) => one.drawing?.mark(null));
   if (answer) view.n = null;
   writeLink();
@@ -263,6 +286,7 @@ async function start() {
   at("tab-trees").hidden = at("tab-states").hidden = at("tab-bank").hidden = !about.models.length;
   at("tab-dependencies").hidden = !about.dependency;
   at("tab-automaton").hidden = !about.automaton;
+  setThreshold(about.low_confidence);
   readLink(about);
   if (at(`tab-${view.tab}`).hidden) view.tab = TABS.find((tab) => !at(`tab-${tab}`).hidden);
   writeForm();
@@ -291,7 +315,7 @@ async function start() {
     show();
   });
   addEventListener("hashchange", () => { readLink(about); writeForm(); show(); });
-  addEventListener("resize", () => { if (view.tab === "trees") panels.forEach((one) => one.drawing && one.layout === null && one.draw()); });
+  addEventListener("resize", () => { grow(); if (view.tab === "trees") panels.forEach((one) => one.rescale()); });
   await show();
 }
 

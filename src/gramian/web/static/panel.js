@@ -9,13 +9,13 @@ import { verdict } from "./verdict.js";
 const LARGEST = 1.7;  // times the size of its text that a small tree grows to fill the card
 
 /** Make a card; `options` are the words, the title's extra, facts, whether it stands alone, and what to do with a chosen node. */
-export function makePanel(row, place, { words, extra, facts, alone, choose, showStates, statesChanged }) {
+export function makePanel(row, place, { words, extra, facts, alone, choose, turn, showStates, statesChanged }) {
   const scroll = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Tree ${place + 1}` });
-  const own = { row, layout: null, zoom: null, drawing: null, states: null };
+  const own = { row, shown: null, zoom: null, drawing: null, states: null };
   const title = row.isGold ? row.title : verdict(row, words);
-  own.draw = () => {
-    const room = Math.max(scroll.clientWidth - 4, 280);
-    own.shown = own.layout ?? fittingLayout(row.nodes, room);
+  own.fitting = () => fittingLayout(row.nodes, Math.max(scroll.clientWidth - 4, 280), own.states);
+  own.draw = (layout = own.shown) => {
+    own.shown = layout;
     const drawn = drawTree(row.nodes, words, {
       layout: own.shown, states: own.states, choose: (node) => choose(place, node, node.number), label: title,
     });
@@ -30,6 +30,7 @@ export function makePanel(row, place, { words, extra, facts, alone, choose, show
     own.drawing.setAttribute("width", zoom * own.size.width);
     own.drawing.setAttribute("height", zoom * own.size.height);
   };
+  own.rescale = () => { if (own.drawing) scale(); };
   const zoom = (factor) => { own.zoom = factor ? Math.min(4, Math.max(0.2, (own.zoom ?? fitting()) * factor)) : Math.min(1, scroll.clientWidth / own.size.width); scale(); };
   const tool = (name, label, onclick, more = {}) => el("button", { type: "button", class: "quiet", "aria-label": label, title: label, onclick, ...more }, name);
   own.toggleStates = async () => {
@@ -54,16 +55,16 @@ export function makePanel(row, place, { words, extra, facts, alone, choose, show
     el("header", {}, el("h2", {}, title, extra ? el("small", {}, ` ${extra}`) : null), el("span", { class: "facts" }, facts)),
     row.missing?.length ? el("p", { class: "hint missing" }, "Missing: ", row.missing.slice(0, 12).map((one) =>
       `${one.label} “${words.slice(one.start, one.end).join(" ")}”`).join(", ")) : null,
+    el("p", { class: "explain" }, "\u00a0"),
     scroll,
     el("div", { class: "tools", role: "group", "aria-label": "Tools" },
       tool("−", "Smaller", () => zoom(0.8)), tool("+", "Larger", () => zoom(1.25)), tool("fit", "Fit the width", () => zoom(0)),
       tool("turn", "Turn: words in a row, in a column, or as an outline", () => {
-        own.layout = { row: "column", column: "outline", outline: "row" }[own.shown];
         own.zoom = null;
-        own.draw();
+        turn({ row: "column", column: "outline", outline: "row" }[own.shown]);
       }), stateButton, saveMenu(row)),
     arcs,
     el("details", {}, el("summary", {}, "As nested text"), nestedText(row.nodes, words)));
-  if (showStates) own.toggleStates();
+  if (showStates) queueMicrotask(own.toggleStates);  // once the tree is drawn
   return own;
 }

@@ -35,14 +35,14 @@ export function sentenceList(where, sentences, chosen, choose) {
       onclick: () => { current = at; draw(); choose(at); } },
       el("span", { class: "dot", style: `background:${colour(sure[at]).fill}`, "aria-hidden": "true" }),
       el("span", { class: "said" }, sentences[at].words.join(" ")),
-      el("small", {}, `${percent(sure[at])} sure of the least sure phrase`)))));
+      el("small", {}, `least confident phrase: ${percent(sure[at])}`)))));
   };
   const order = el("button", { type: "button", class: "quiet", onclick: () => {
     byDoubt = !byDoubt;
-    order.textContent = byDoubt ? "In the order of the text" : "Doubtful first";
+    order.textContent = byDoubt ? "In the order of the text" : "Least confident first";
     draw();
   } }, "In the order of the text");
-  clear(where, el("header", {}, el("h2", {}, `${sentences.length} sentences`, el("small", {}, " the doubtful ones first")), order), list);
+  clear(where, el("header", {}, el("h2", {}, `${sentences.length} sentences`, el("small", {}, " the least confident first")), order), list);
   where.hidden = false;
   draw();
   return sentences.map((_, at) => at).sort((one, two) => sure[one] - sure[two])[0];

@@ -2,12 +2,19 @@
 
 import { colour, el, percent, svg } from "./dom.js";
 
-const SIZE = 14, ROW = 26, LEVEL = 44, GAP = 12, MARGIN = 12, INDENT = 20;
+const SIZE = 14, ROW = 26, LEVEL = 44, GAP = 12, MARGIN = 12, INDENT = 20, NOTE = 22;
 const ruler = document.createElement("canvas").getContext("2d");
 
 function width(text, font) {
   ruler.font = font;
   return ruler.measureText(text).width;
+}
+
+/** The first part of a state's name, cut to fit beside a node: "subject personal pronouns". */
+function shortName(state) {
+  if (!state) return "";
+  const name = (state.name ?? "").split(": ")[0].replace(/^\S+ phrases (?=\S)/, "") || `state ${state.state}`;
+  return name.length > NOTE ? `${name.slice(0, NOTE - 1).trimEnd()}…` : name;
 }
 
 /** Add to each node its children, its height above the words, its depth, and the widths of its texts. */
@@ -21,8 +28,8 @@ function prepare(nodes, states = null) {
   for (const node of [...made].reverse()) {
     for (const child of node.children) node.level = Math.max(node.level, child.level + 1);
     const state = states?.[node.number];
-    node.note = states ? (state ? `${state.state}` : "") : node.word === null && node.confidence !== null && node.confidence < 0.95 ? percent(node.confidence) : "";
-    node.state = state ? `state ${state.state}, ${percent(state.share)}` : "";
+    node.note = states ? shortName(state) : node.word === null && node.confidence !== null && node.confidence < 0.95 ? percent(node.confidence) : "";
+    node.state = state ? `state ${state.state}${state.name ? `, ${state.name}` : ""}, ${percent(state.share)}` : "";
     node.labelWidth = width(node.label || "·", `${node.word === null ? SIZE : SIZE - 2}px system-ui`) + 10;
     node.noteWidth = node.note ? width(node.note, "10px system-ui") + 4 : 0;
     node.boxWidth = node.labelWidth + node.noteWidth;
@@ -109,7 +116,7 @@ function edge(parent, child, layout) {
 
 export function describe(node, words) {
   const sure = node.confidence === null ? "" : `, ${percent(node.confidence)} sure`;
-  const differs = node.differs ? ", differs" : "";
+  const differs = node.differs ? ", differs" : node.moved ? ", attached elsewhere" : "";
   return `${node.label || "root"}: ${words.slice(node.start, node.end).join(" ")}${sure}${differs}`;
 }
 
@@ -135,11 +142,12 @@ export function drawTree(nodes, words, { layout, choose, label, states = null })
   const made = prepare(nodes, states);
   const size = LAYOUTS[layout](made);
   const drawing = svg("svg", {
-    class: "tree", role: "tree", "aria-label": label, viewBox: `0 0 ${Math.ceil(size.width)} ${Math.ceil(size.height)}`,
+    class: "tree", role: "tree", "data-layout": layout, "aria-label": label, viewBox: `0 0 ${Math.ceil(size.width)} ${Math.ceil(size.height)}`,
   });
   for (const node of made)
     if (node.children.length)
-      drawing.append(svg("path", { d: node.children.map((child) => edge(node, child, layout)).join("") }));
+      for (const moved of [false, true])
+        drawing.append(svg("path", { class: moved ? "moved" : null, d: node.children.filter((child) => Boolean(child.moved) === moved).map((child) => edge(node, child, layout)).join("") }));
   const groups = made.map((node) => drawNode(node, words, choose));
   drawing.append(...groups);
   for (const node of made)
@@ -181,9 +189,12 @@ export function drawTree(nodes, words, { layout, choose, label, states = null })
 }
 
 /** The first layout that fits into a width, or the narrowest. */
-export function fittingLayout(nodes, width) {
-  return ["row", "column"].find((layout) => LAYOUTS[layout](prepare(nodes)).width <= width) ?? "outline";
+export function fittingLayout(nodes, width, states = null) {
+  return ["row", "column"].find((layout) => LAYOUTS[layout](prepare(nodes, states)).width <= width) ?? "outline";
 }
+
+/** Of several layouts the one that all trees fit in. */
+export const narrowest = (layouts) => ["outline", "column"].find((one) => layouts.includes(one)) ?? "row";
 
 /** The tree as nested lists. */
 export function nestedText(nodes, words) {

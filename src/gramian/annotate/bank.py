@@ -1,0 +1,337 @@
+"""A bank: a folder with sentences and the trees that people give them, made for version control.
+
+    BANK/bank.json             format and label set
+    BANK/sentences.jsonl       one sentence a line: its name and its words
+    BANK/ANNOTATOR/NAME.json   one file for each annotator and sentence: the tree, decisions, comment, and earlier states for undo
+
+Every step replaces one small file atomically, so that a server that is killed loses nothing, and that a line of history is a line of a
+diff. Each file has a revision: a change names the revision that it was made from, and is refused if there is a newer one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from threading import RLock
+from typing import Any, Self
+
+from gramian.annotate.annotation import Annotation
+from gramian.annotate.proposals import LabelSet
+from gramian.chart.constraints import Span
+from gramian.errors import GramianError, InputError, OptionError
+from gramian.io.lock import locked
+from gramian.io.output import writing
+from gramian.trees import Tree, unescape_word
+from gramian.trees.brackets import parse_bracketed
+
+_FORMAT = 1
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
+_LONGEST_HISTORY = 100
+_MOST_BYTES = 1 << 24  # of a file of one annotated sentence
+_RESERVED = {"CON", "PRN", "AUX", "NUL"}
+
+
+class RevisionConflict(GramianError):
+    """A change was made from a state that somebody else, or another tab, has changed meanwhile."""
+
+
+@dataclass(frozen=True)
+class StoredAnnotation:
+    """An annotation as it stands in its file: its revision, from 1, and the states before it, the oldest first."""
+
+    annotation: Annotation
+    revision: int = 0
+    history: tuple[Annotation, ...] = ()
+
+
+class AnnotationBank:
+    """A folder of annotated sentences, held by one process at a time; threads may share it.
+
+    Parameters
+    ----------
+    folder : path
+        It is made if it is missing.
+    labels : LabelSet, optional
+        For a new bank.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with AnnotationBank(Path(folder.name) / "bank") as bank:
+    ...     [name] = bank.add([["rain", "falls"]])
+    ...     tree = Tree.parse("(S (NP (NN rain)) (VP (VBZ falls)))")
+    ...     stored = bank.save("anna", name, Annotation(tree, done=True), revision=0)
+    ...     print(name, stored.revision, bank.trees("anna")[name])
+    00001 1 (S (NP (NN rain)) (VP (VBZ falls)))
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], labels: LabelSet | None = None) -> None:
+        self.folder = Path(folder)
+        self._lock = RLock()
+        self._held = ExitStack()
+        self._stored: dict[tuple[str, str], StoredAnnotation] = {}
+        self.sentences: dict[str, tuple[str, ...]] = {}
+        """The words of each sentence, by its name, in the order of the bank."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError.of_system(error, "made", folder, "choose another folder") from None
+        self._held.enter_context(locked(self.folder / "bank.json"))
+        try:
+            self._open(labels)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the bank to other processes."""
+        self._held.close()
+
+    def _open(self, labels: LabelSet | None) -> None:
+        path = self.folder / "bank.json"
+        if not path.exists():
+            if any(self.folder.glob("[!.]*")):
+                raise OptionError(
+                    f"{self.folder}: this folder is no bank and not empty; try: name a new folder"
+                )
+            self.labels = labels or LabelSet()
+            _write_json(path, {"format": _FORMAT, **asdict(self.labels)})
+        record = _read_object(path)
+        if record.get("format") != _FORMAT:
+            raise InputError(
+                f"format {record.get('format')!r} is not {_FORMAT}", str(path), hint="update gramian"
+            )
+        self.labels = LabelSet(_texts(record, "phrases", path), _texts(record, "tags", path))
+        if not (self.labels.phrases and self.labels.tags):
+            raise InputError("a bank needs at least one phrase label and one tag", str(path))
+        self._read_sentences()
+        for folder in sorted(self.folder.iterdir()):
+            if folder.is_dir() and not folder.is_symlink() and _NAME.fullmatch(folder.name):
+                self._read_annotator(folder)
+
+    def _read_sentences(self) -> None:
+        path = self.folder / "sentences.jsonl"
+        if not path.exists():
+            return
+        for number, line in enumerate(_read_text(path, 1 << 30).splitlines(), 1):
+            record = _json_object(line, path, number)
+            name, words = record.get("name"), _texts(record, "words", path, number)
+            if not isinstance(name, str) or not _NAME.fullmatch(name) or name in self.sentences or not words:
+                raise InputError("a sentence needs a name of its own and words", str(path), number)
+            self.sentences[name] = words
+
+    def _read_annotator(self, folder: Path) -> None:
+        for path in sorted(folder.glob("*.json")):
+            if path.stem not in self.sentences:
+                raise InputError(
+                    "there is no such sentence in sentences.jsonl", str(path), hint="move it away"
+                )
+            record = _read_object(path)
+            states = [*_list(record, "history", path), record]
+            words = self.sentences[path.stem]
+            *history, annotation = [_annotation(state, words, path) for state in states]
+            revision = record.get("revision")
+            if type(revision) is not int or revision < 1:
+                raise InputError("revision is a whole number from 1", str(path))
+            self._stored[folder.name, path.stem] = StoredAnnotation(annotation, revision, tuple(history))
+
+    # -- sentences ---------------------------------------------------------------------------------------------------
+
+    def add(self, sentences: Iterable[Sequence[str]]) -> list[str]:
+        """Add sentences, except those that the bank has; return the names of the new ones."""
+        with self._lock:
+            known = set(self.sentences.values())
+            new = dict.fromkeys(tuple(map(unescape_word, words)) for words in sentences if words)
+            added = [words for words in new if words not in known]
+            last = max((int(name) for name in self.sentences if name.isdigit()), default=0)
+            names = [f"{last + number:05}" for number in range(1, len(added) + 1)]
+            everything = {**self.sentences, **dict(zip(names, added, strict=True))}
+            with writing(self.folder / "sentences.jsonl") as file:
+                for name, words in everything.items():
+                    file.write(json.dumps({"name": name, "words": words}, ensure_ascii=False) + "\n")
+            self.sentences = everything
+            return names
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """Return the words of a sentence."""
+        if name not in self.sentences:
+            raise OptionError(f"there is no sentence {name!r} in the bank")
+        return self.sentences[name]
+
+    # -- annotations -------------------------------------------------------------------------------------------------
+
+    @property
+    def annotators(self) -> list[str]:
+        """Who has annotated something."""
+        with self._lock:
+            return sorted({annotator for annotator, _ in self._stored})
+
+    def stored(self) -> list[StoredAnnotation]:
+        """Return everything that was annotated."""
+        with self._lock:
+            return list(self._stored.values())
+
+    def find(self, annotator: str, name: str) -> StoredAnnotation | None:
+        """Return what an annotator made of a sentence, or None."""
+        check_annotator(annotator)
+        self.words(name)
+        with self._lock:
+            return self._stored.get((annotator, name))
+
+    def save(
+        self, annotator: str, name: str, annotation: Annotation, *, revision: int, undoable: bool = True
+    ) -> StoredAnnotation:
+        """Save an annotation that was made from a revision, 0 for a new one; unless `undoable`, no earlier state is added for undo.
+
+        A RevisionConflict is raised if the file has another revision by now.
+        """
+        with self._lock:
+            old = self._checked(annotator, name, revision)
+            if annotation.tree.words != self.words(name):
+                raise OptionError("the tree has other words than the sentence")
+            history = old.history
+            if undoable and revision:
+                history = (*history, replace(old.annotation, comment=""))[-_LONGEST_HISTORY:]
+            return self._store(annotator, name, StoredAnnotation(annotation, revision + 1, history))
+
+    def undo(self, annotator: str, name: str, *, revision: int) -> StoredAnnotation:
+        """Bring back the state before the last step; the comment stays."""
+        with self._lock:
+            old = self._checked(annotator, name, revision)
+            if not old.history:
+                raise OptionError("there is nothing to undo")
+            annotation = replace(old.history[-1], comment=old.annotation.comment)
+            return self._store(annotator, name, StoredAnnotation(annotation, revision + 1, old.history[:-1]))
+
+    def _checked(self, annotator: str, name: str, revision: int) -> StoredAnnotation:
+        nothing = StoredAnnotation(Annotation(Tree("")))
+        old = self.find(annotator, name) or nothing
+        if old.revision != revision:
+            raise RevisionConflict(
+                f"sentence {name} was changed elsewhere (revision {old.revision}, this page has {revision}); "
+                "its newest state is shown now: make your change again"
+            )
+        return old
+
+    def _store(self, annotator: str, name: str, stored: StoredAnnotation) -> StoredAnnotation:
+        folder = self.folder / annotator
+        folder.mkdir(exist_ok=True)
+        record = {"revision": stored.revision, **_record(stored.annotation)}
+        history = [_record(state) for state in stored.history]
+        _write_json(folder / f"{name}.json", {**record, "history": history})
+        self._stored[annotator, name] = stored
+        return stored
+
+    def trees(self, annotator: str | None = None) -> dict[str, Tree]:
+        """Return the finished trees by sentence: those of one annotator, or the first finished one of all."""
+        with self._lock:
+            found: dict[str, Tree] = {}
+            for (other, name), stored in sorted(self._stored.items()):
+                if stored.annotation.done and annotator in (None, other):
+                    found.setdefault(name, stored.annotation.tree)
+            return {name: found[name] for name in self.sentences if name in found}
+
+
+def check_annotator(name: str) -> None:
+    """Refuse names of annotators that are no plain names of folders."""
+    if not _NAME.fullmatch(name) or name.upper() in _RESERVED:
+        raise OptionError("the name of an annotator has 1 to 32 letters, digits, '-' and '_'")
+
+
+def _record(annotation: Annotation) -> dict[str, Any]:
+    """Return an annotation as JSON holds it; phrases are texts such as ``"NP 0-2"``."""
+    return {
+        "tree": str(annotation.tree),
+        "done": annotation.done,
+        "comment": annotation.comment,
+        "required": [str(span) for span in annotation.required],
+        "forbidden": [str(span) for span in annotation.forbidden],
+        "tags": {str(index): tag for index, tag in annotation.tags},
+    }
+
+
+def _annotation(record: Any, words: tuple[str, ...], path: Path) -> Annotation:
+    """Return the annotation of a record, each of whose fields is checked."""
+    if not isinstance(record, dict):
+        raise InputError("a state is an object", str(path))
+    comment, done, tags = record.get("comment", ""), record.get("done", False), record.get("tags", {})
+    if not (isinstance(comment, str) and isinstance(done, bool) and isinstance(tags, dict)):
+        raise InputError("comment is a text, done true or false, tags an object", str(path))
+    text = record.get("tree")
+    trees = parse_bracketed(text) if isinstance(text, str) else []
+    if len(trees) != 1 or trees[0].words != words:
+        raise InputError("tree is one tree over the words of the sentence", str(path))
+    fixed = []
+    for index, tag in tags.items():
+        if not (index.isascii() and index.isdigit() and int(index[:9]) < len(words) and isinstance(tag, str)):
+            raise InputError("tags have numbers of words and their tags", str(path))
+        fixed.append((int(index), tag))
+    spans = [
+        tuple(_span(span, len(words), path) for span in _texts(record, key, path))
+        for key in ("required", "forbidden")
+    ]
+    return Annotation(trees[0], spans[0], spans[1], tuple(sorted(fixed)), done, comment)
+
+
+def _span(text: str, n_words: int, path: Path) -> Span:
+    found = re.fullmatch(r"([^\s()]{1,40}) (\d{1,6})-(\d{1,6})", text, re.ASCII)
+    if not found or not int(found[2]) < int(found[3]) <= n_words:
+        raise InputError(f"{text!r} is no phrase of the sentence, such as 'NP 0-2'", str(path))
+    return Span(int(found[2]), int(found[3]), found[1])
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    return _json_object(_read_text(path, _MOST_BYTES), path)
+
+
+def _json_object(text: str, path: Path, line: int | None = None) -> dict[str, Any]:
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict):
+        raise InputError("this is not a JSON object", str(path), line, hint="restore it from version control")
+    return record
+
+
+def _read_text(path: Path, most: int) -> str:
+    try:
+        if path.stat().st_size > most:
+            raise InputError(f"larger than {most:,} bytes", str(path))
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError.of_system(error, "read", path) from None
+    except UnicodeError:
+        raise InputError("this is not UTF-8", str(path)) from None
+
+
+def _list(record: Mapping[str, Any], key: str, path: Path, line: int | None = None) -> list[Any]:
+    values = record.get(key, [])
+    if not isinstance(values, list):
+        raise InputError(f"{key} is a list", str(path), line)
+    return values
+
+
+def _texts(record: Mapping[str, Any], key: str, path: Path, line: int | None = None) -> tuple[str, ...]:
+    values = _list(record, key, path, line)
+    if not all(isinstance(value, str) and value for value in values):
+        raise InputError(f"{key} is a list of texts", str(path), line)
+    return tuple(values)
+
+
+def _write_json(path: Path, record: Mapping[str, Any]) -> None:
+    with writing(path) as file:
+        file.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")

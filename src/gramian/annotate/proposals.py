@@ -1,0 +1,144 @@
+"""Trees that a parser proposes: for a new sentence, and again after every edit, under all decisions made so far."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from gramian.annotate.annotation import Annotation, build_tree
+from gramian.chart.constraints import Constraints, Span
+from gramian.chart.label_table import label_table
+from gramian.parsing.parser import Parser
+from gramian.parsing.result import ParseResult
+from gramian.parsing.sentences import ParseRequest, Plain
+from gramian.trees import Tree
+
+_RELIABLE = (
+    "parsed",
+    "narrow",
+    "wide",
+)  # of all statuses of a result: those of trees that the grammar derives
+
+
+@dataclass(frozen=True)
+class LabelSet:
+    """The labels that annotators choose from; the first of each is the one where nothing is known.
+
+    Attributes
+    ----------
+    phrases, tags : tuple of str
+        The first phrase is that of whole sentences.
+    """
+
+    phrases: tuple[str, ...] = ("S",)
+    tags: tuple[str, ...] = ("X",)
+
+    @classmethod
+    def of(cls, trees: Iterable[Tree]) -> LabelSet:
+        """Return the labels of some trees, the frequent ones first.
+
+        Examples
+        --------
+        >>> LabelSet.of([Tree.parse("(S (NP (NN rain)) (VP (VBZ falls)))")])
+        LabelSet(phrases=('S', 'NP', 'VP'), tags=('NN', 'VBZ'))
+        """
+        roots, phrases, tags = Counter[str](), Counter[str](), Counter[str]()
+        for tree in trees:
+            roots[tree.label] += 1
+            for node in tree.subtrees():
+                (phrases if node.word is None else tags)[node.label] += 1
+        first = [label for label, _ in roots.most_common(1)]
+        ordered = dict.fromkeys([*first, *(label for label, _ in phrases.most_common())])
+        return cls(tuple(ordered) or cls.phrases, tuple(tag for tag, _ in tags.most_common()) or cls.tags)
+
+
+class Proposal(NamedTuple):
+    """A tree and the confidence of each of its nodes; None where no parser says."""
+
+    tree: Tree
+    confidences: tuple[float, ...] | None = None
+
+
+class Proposer:
+    """Proposes trees, with a parser or without.
+
+    Without one, or where its grammar has no tree, a sentence is flat: its words have the tags that they mostly had so far, below the
+    first phrase label; and an edited tree stays as it was edited.
+
+    Examples
+    --------
+    >>> proposer = Proposer(None, LabelSet(("S", "NP"), ("NN", "VBZ")), {"falls": "VBZ"})
+    >>> print(proposer.propose([["rain", "falls"]])[0].tree)
+    (S (NN rain) (VBZ falls))
+    """
+
+    def __init__(
+        self, parser: Parser | None, labels: LabelSet, known_tags: Mapping[str, str] | None = None
+    ) -> None:
+        self.parser, self.labels, self._known_tags = parser, labels, dict(known_tags or {})
+        self._phrases: frozenset[str] = frozenset()
+        if parser is not None:
+            table = label_table(parser.model.grammar.symbols, parser.model.grammar.n_phrases)
+            self._phrases = frozenset(table.names[: table.n_phrase_labels])
+
+    def propose(self, sentences: Sequence[Sequence[str]]) -> list[Proposal]:
+        """Return a tree for each of some sentences."""
+        if self.parser is None:
+            return [Proposal(self._flat(words)) for words in sentences]
+        results = self.parser.parse_batch([list(words) for words in sentences])
+        return [self._proposal(words, result) for words, result in zip(sentences, results, strict=True)]
+
+    def revise(self, annotation: Annotation) -> tuple[Annotation, Proposal]:
+        """Parse a sentence again under the decisions of its annotation.
+
+        Where no parse meets them, the tree stays as it was edited.
+        """
+        words = annotation.tree.words
+        if self.parser is None or not words:
+            return annotation, Proposal(annotation.tree)
+        fixed = dict(annotation.tags)
+        sentence: Plain = [
+            (word, {fixed[index]: 1.0}) if index in fixed else word for index, word in enumerate(words)
+        ]
+        [result] = self.parser.parse_batch([ParseRequest(sentence, self._constraints(annotation))])
+        proposal = self._proposal(words, result)
+        if result.status not in _RELIABLE or not annotation.is_met(proposal.tree):
+            return annotation, Proposal(annotation.tree)
+        revised = annotation.with_tree(proposal.tree)
+        return revised, proposal._replace(tree=revised.tree)
+
+    def _constraints(self, annotation: Annotation) -> Constraints:
+        """Return the decisions as constraints; a phrase with a label that the grammar does not have is a span that nothing crosses."""
+        known = [span for span in annotation.required if span.label in self._phrases]
+        unknown = [
+            replace(span, label=None) for span in annotation.required if span.label not in self._phrases
+        ]
+        forbidden = [span for span in annotation.forbidden if span.label in self._phrases]
+        return Constraints(uncrossed=tuple(unknown), required=tuple(known), forbidden=tuple(forbidden))
+
+    def _proposal(self, words: Sequence[str], result: ParseResult) -> Proposal:
+        if result.tree.is_empty or len(result.tree.words) != len(words) or result.tree.word is not None:
+            return Proposal(self._flat(words))
+        spans = [Span(start, end, label) for label, start, end in result.tree.spans(preterminals=False)]
+        return Proposal(build_tree(words, result.tree.tags, spans), tuple(result.confidences))
+
+    def _flat(self, words: Sequence[str]) -> Tree:
+        tags = [self._known_tags.get(word, self.labels.tags[0]) for word in words]
+        return build_tree(words, tags, [Span(0, len(words), self.labels.phrases[0])])
+
+
+def usual_tags(trees: Iterable[Tree]) -> dict[str, str]:
+    """Return the tag that each word has most often.
+
+    Examples
+    --------
+    >>> usual_tags([Tree.parse("(S (NN rain) (VBZ falls))")])
+    {'rain': 'NN', 'falls': 'VBZ'}
+    """
+    counts: dict[str, Counter[str]] = {}
+    for tree in trees:
+        for word, tag in zip(tree.words, tree.tags, strict=True):
+            counts.setdefault(word, Counter())[tag] += 1
+    return {word: tags.most_common(1)[0][0] for word, tags in counts.items()}
