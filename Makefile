@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: setup test test-plain test-bounds test-lowest test-newest lint bench docs demo wheel release-check clean
+.PHONY: setup test test-all test-plain test-bounds test-lowest test-newest coverage lint bench docs demo wheel release-check clean
 
 setup: $(STAMP)
 
@@ -21,6 +21,21 @@ demo: $(STAMP)
 
 test: lint
 	$(BIN)/python -m pytest -n 2
+
+test-all: lint $(VENV)/.all-ready  # with the groups that need torch, an encoder, engines, a Hub and browsers; the last lines name what was left out
+	$(BIN)/python -m pytest -n 2
+
+$(VENV)/.all-ready: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[encoder,hub]' --group engines
+	npm install --silent --no-save axe-core || echo "npm is missing: tests of accessibility will be left out"
+	which chromium chromedriver || echo "chromium or chromedriver is missing: tests of the page in a browser will be left out"
+	touch $@
+
+COVERED ?= tests
+coverage: $(STAMP)  # lines that tests reach, kernels as Python (slow); make coverage COVERED=tests/unit/io for a part
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check coverage
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run --source src/gramian -m pytest $(COVERED)
+	$(BIN)/python -m coverage report --skip-covered --sort cover --fail-under 85
 
 test-plain: lint  # the tests with plain numba, which compiles kernels where its version is not on the tested list
 	GRAMIAN_PLAIN_NUMBA=1 $(BIN)/python -m pytest -n 2

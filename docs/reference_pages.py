@@ -14,7 +14,8 @@ FIRST = ("load", "Parser", "ParseResult", "train")
 TOPICS = {
     "parsing": (
         "Parsing", ("parsing", "chart"),
-        ("gramian.parsing.model_store.load_model", "gramian.parsing.model_store.save_model", "gramian.interop.spacy.GramianComponent"),
+        ("gramian.parsing.model_store.load_model", "gramian.parsing.model_store.save_model", "gramian.interop.spacy.GramianComponent",
+         "gramian.interop.hub.save_to_hub", "gramian.interop.hub.load_from_hub", "gramian.interop.hub.model_card"),
     ),
     "trees": ("Trees and treebanks", ("trees", "treebank"), ()),
     "learning": (

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from tools.release_check import faults_of_citation, faults_of_contents, faults_of_metadata
+from tools.release_check import (
+    FIRST_HOUR,
+    ROOT,
+    faults_of_citation,
+    faults_of_contents,
+    faults_of_metadata,
+    readme_commands,
+)
 
 from gramian import __version__
 
@@ -33,3 +42,34 @@ def test_metadata_that_lack_something():
     faults = faults_of_metadata("Metadata-Version: 2.4\nName: gramian\nVersion: 0.1.0\n")
     assert "License-File is missing from the metadata" in faults
     assert "the classifiers are not those of pyproject.toml" in faults
+
+
+def test_the_commands_of_the_readme_are_tried():
+    commands = readme_commands()
+    assert "gramian train train.mrg -o my.grammar --states 8 --quiet" in commands
+    assert not any(command.startswith(("make", "pip")) for command in commands)
+    assert all(command.split()[0] == "gramian" for command in FIRST_HOUR)
+
+
+def test_every_guarantee_names_tests_or_commands_that_exist():
+    files: dict[str, str] = {}
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        files[path.name] = files.get(path.name, "") + path.read_text("utf-8")
+    page = (ROOT / "docs" / "reference" / "guarantees.md").read_text("utf-8").partition("\n## ")[0]
+    rows = [
+        row.split("|")[2] for row in page.splitlines() if row.startswith("| ") and not row.startswith("| **")
+    ]
+    for row in rows[2:]:
+        file = ""
+        for name in re.findall(r"`([^`]+)`", row):
+            if name.startswith("make "):
+                assert name.split()[1] in (ROOT / "Makefile").read_text("utf-8"), name
+                continue
+            if name.startswith("python -m tools."):
+                module = ROOT / name.split()[2].replace(".", "/")
+                assert module.is_dir() or module.with_suffix(".py").is_file(), name
+                continue
+            part, _, test = name.partition("::")
+            file = part or file
+            assert f"def {test}" in files[file], name
+    assert len(rows) > 20

@@ -2,20 +2,22 @@
 
     python -m tools.release_check [--quick]
 
-Builds both in a fresh environment, looks at their metadata, licences and contents, installs the wheel in a second fresh environment and
-parses a sentence there; ``--quick`` leaves that out. Prints what was checked; exit code 1 if anything is wrong.
+Builds both in a fresh environment, looks at their metadata, licences, contents and sizes, installs each in a fresh environment of every
+Python that is found (python3.11 to python3.14), and runs the commands of the README and of a user's first hour there; ``--quick`` leaves
+that out. Prints what was checked; exit code 1 if anything is wrong.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
 import tomllib
-import venv
 import zipfile
 from email.parser import Parser
 from pathlib import Path
@@ -24,6 +26,20 @@ ROOT = Path(__file__).parents[1]
 DATA = re.compile(r"\.(mrg|psd|conllu|conll|parquet|csv)(\.(gz|xz|bz2|zst))?$")
 _BANK = 50_000  # bytes of a bank of trees that tests have
 LARGEST = {"whl": 120, "gz": 140}  # megabytes
+PYTHONS = ("python3.11", "python3.12", "python3.13", "python3.14")
+FIRST_HOUR = (
+    "gramian",
+    "gramian --version",
+    'gramian parse "The cat sat on the mat."',
+    "gramian models",
+    "gramian models install fr",
+    "gramian doctor",
+    "gramian inspect train.mrg",
+    "gramian split train.mrg -o parts",
+    "gramian search train.mrg 'NP < (PP < of)'",
+    "gramian convert train.mrg --to conllu -o train.conllu",
+    "gramian complexity train.mrg",
+)
 
 
 def run(*command: object, cwd: Path = ROOT) -> str:
@@ -33,9 +49,38 @@ def run(*command: object, cwd: Path = ROOT) -> str:
     return done.stdout
 
 
-def environment(folder: Path) -> Path:
-    venv.create(folder, with_pip=True)
+def environment(folder: Path, python: str = sys.executable) -> Path:
+    run(python, "-m", "venv", folder)
     return folder / "bin" / "python"
+
+
+def readme_commands() -> list[str]:
+    """Return the commands of the README, without those that need a clone or install something."""
+    text = (ROOT / "README.md").read_text("utf-8")
+    blocks = "\n".join(re.findall(r"^```console\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    commands = re.findall(r"^\$ (.+?)(?:\s+# .*)?$", blocks, re.MULTILINE)
+    return [command for command in commands if not command.startswith(("make ", "pip ", "git "))]
+
+
+def faults_of_installation(package: Path, python: str, folder: Path) -> list[str]:
+    """Install a package in a fresh environment, and run commands and the README's examples there; return what fails."""
+    bin_folder = environment(folder / "env", python).parent
+    run(bin_folder / "python", "-m", "pip", "install", "--quiet", f"{package}[train]")
+    (folder / "examples").symlink_to(ROOT / "examples")
+    shutil.copy(ROOT / "README.md", folder)
+    paths = {**os.environ, "PATH": f"{bin_folder}:{os.environ['PATH']}"}
+    faults = []
+    for command in (*readme_commands(), *FIRST_HOUR, "python -m doctest -o ELLIPSIS README.md"):
+        done = subprocess.run(
+            ["bash", "-c", f"set -o pipefail; {command}"],
+            cwd=folder,
+            env=paths,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            faults.append(f"{python}, {package.name}: {command}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return faults
 
 
 def faults_of_contents(files: dict[str, int]) -> list[str]:
@@ -119,7 +164,7 @@ def main() -> int:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument("--quick", action="store_true", help="do not install the wheel")
+    options.add_argument("--quick", action="store_true", help="install nothing")
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -128,15 +173,14 @@ def main() -> int:
         run(builder, "-m", "build", "--outdir", folder / "dist", ROOT)
         faults = check(folder / "dist")
         if not chosen.quick:
-            python = environment(folder / "fresh")
-            [wheel] = (folder / "dist").glob("*.whl")
-            run(python, "-m", "pip", "install", "--quiet", wheel)
-            print(run(python, "-m", "gramian", "doctor", cwd=folder).rstrip())
-            tree = run(
-                python, "-c", "import gramian; print(gramian.load().parse('It works .').tree)", cwd=folder
-            )
-            if not tree.startswith("("):
-                faults.append(f"a fresh installation parses to {tree!r}")
+            pythons = [python for python in PYTHONS if shutil.which(python)]
+            for python in pythons:
+                for package in sorted((folder / "dist").iterdir()):
+                    place = folder / f"{python}-{package.suffix}"
+                    place.mkdir()
+                    faults += faults_of_installation(package, python, place)
+                    print(f"tried {package.name} with {python}", flush=True)
+            print(f"not found: {', '.join(sorted(set(PYTHONS) - set(pythons))) or 'none'}")
     for fault in faults:
         print(f"wrong: {fault}")
     print("ready for a release" if not faults else f"{len(faults)} faults")

@@ -16,7 +16,6 @@ import argparse
 import http.client
 import itertools
 import json
-import signal
 import socket
 import subprocess
 import sys
@@ -185,7 +184,7 @@ def main() -> int:
             used = cpu_seconds(process) - began
             alive = Client(address).parse(sentences[0]) == 200
         finally:
-            process.send_signal(signal.SIGINT)
+            process.terminate()
             process.wait(60)
     growth = after / before
     print(

@@ -21,8 +21,9 @@ from .parsing.parser import Parser as Parser
 from .parsing.parser import load as load
 from .parsing.result import ParseResult as ParseResult
 from .parsing.result import table as table
-from .pipelines.dask_frames import parse_bag as parse_bag
-from .pipelines.dask_frames import parse_frame as parse_frame
+from .pipelines.row_parser import RowParser as RowParser
+from .pipelines.row_parser import parse_bag as parse_bag
+from .pipelines.row_parser import parse_frame as parse_frame
 from .search.tree_search import search_trees as search_trees
 from .treebank.arrays import Treebank as Treebank
 from .trees.brackets import read_trees as read_trees

@@ -259,3 +259,19 @@ def test_a_model_of_gold_tags_reads_no_text(folder, monkeypatch, capsys):
     message = fails(monkeypatch, capsys, "parse", folder / "text.txt", "-m", folder / "gold")
     assert "--tags predicted" in message
     assert "no tagger" in fails(monkeypatch, capsys, "parse", "--retag", "-m", folder / "gold")
+
+
+def test_known_heads_are_obeyed_and_calibration_is_scored(folder):
+    known = TREEBANK.replace("2\tdet\t_\t_", "_\t_\t_\tHead=4", 1)
+    known = "\n".join(known.split("\n\n")[0].split("\n")) + "\n\n"
+    blank = (
+        known.replace("\t3\tnsubj", "\t_\t_").replace("\t0\troot", "\t_\t_").replace("\t3\tpunct", "\t_\t_")
+    )
+    rows = run("parse", "-m", folder / "model", "--constraints", text=blank).stdout.splitlines()
+    assert "1\tThe\tthe\tDET\tDT\t_\t4\t" in "\n".join(rows)
+    run(
+        "parse", folder / "train.conllu", "-m", folder / "model", "-o", folder / "sure.conllu", "--confidence"
+    )
+    scores = json.loads(run("eval", folder / "train.conllu", folder / "sure.conllu", "--json").stdout)
+    assert 0.0 <= scores["ece"] < 20.0
+    assert "calibration error" in run("eval", folder / "train.conllu", folder / "sure.conllu").stdout

@@ -129,6 +129,20 @@ def test_kinds_that_name_no_grammar(kinds):
         Model((tiny_grammar(), tiny_grammar()), kinds=kinds)
 
 
+def test_a_model_without_a_grammar(tmp_path):
+    with pytest.raises(OptionError, match="needs at least one grammar"):
+        Model(())
+    grammars.save_model(tiny_model(), tmp_path / "tiny.grammar")
+    with safe_open(tmp_path / "tiny.grammar", "numpy") as file:
+        header = json.loads(file.metadata()["gramian"])
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    header["grammars"] = []
+    header["checksum"] = checksum(header, tensors)
+    save_file(tensors, tmp_path / "none.grammar", {"gramian": json.dumps(header)})
+    with pytest.raises((ModelFileError, OptionError), match="needs at least one grammar"):
+        grammars.load_model(tmp_path / "none.grammar")
+
+
 def test_loading_allocates_no_more_than_the_file_stands_for(tmp_path):
     """A header that speaks of terabytes is refused before anything of that size is asked for."""
     path = tmp_path / "tiny.grammar"

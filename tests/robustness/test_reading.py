@@ -291,3 +291,21 @@ def test_damaged_tables_are_refused(tmp_path):
     for damaged in (whole[:-9], whole[:4] + b"x" * 40 + whole[44:], whole[:100], b"PAR1" * 9):
         with pytest.raises(InputError):
             list(ParquetRows(io.BytesIO(damaged), "a", "text", hint="").rows())
+
+
+def test_no_bit_of_the_metadata_of_a_table_ends_the_process(tmp_path):
+    """pyarrow aborts where it looks at the sizes of a column whose statistics are damaged."""
+    from gramian.pipelines.parquet_rows import ParquetRows
+
+    parquet_file(tmp_path / "a.parquet", {"text": ["the dog", None, "barks"] * 3})
+    whole = (tmp_path / "a.parquet").read_bytes()
+    start = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    n_refused = 0
+    for bit in range(8 * start, 8 * (start + 64)):
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        try:
+            list(ParquetRows(io.BytesIO(damaged), "a", "text", hint="").rows())
+        except InputError:
+            n_refused += 1
+    assert n_refused > 64

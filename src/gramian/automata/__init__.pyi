@@ -12,6 +12,8 @@ from .mixture import Mixture as Mixture
 from .ngram import NGram as NGram
 from .pdfa import PDFA as PDFA
 from .pnfa_em import PNFAEM as PNFAEM
+from .positive_moments import ConstrainedWFA as ConstrainedWFA
+from .positive_moments import TensorHMM as TensorHMM
 from .quadratic import QuadraticWFA as QuadraticWFA
 from .recurrent_learner import RecurrentLearner as RecurrentLearner
 from .recurrent_model import RecurrentModel as RecurrentModel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Literal
 
 import numpy as np
@@ -13,6 +14,8 @@ from gramian.automata.sequences import Sequences, Symbol
 from gramian.automata.weighted_automaton import Statistic
 from gramian.errors import OptionError
 from gramian.value_types import Boolean, Either, OneOf, Whole, option, options
+
+_MOST_STRINGS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +80,9 @@ class Basis:
         *,
         max_length: int = 4,
         place: Literal["anywhere", "ends"] = "anywhere",
+        empty: bool = True,
     ) -> Basis:
-        """Return the most frequent strings of a sample, the empty string among them.
+        """Return the most frequent strings of a sample, the empty string among them unless `empty` is false.
 
         Parameters
         ----------
@@ -95,13 +99,59 @@ class Basis:
                 f"size must be at least 1 and max_length at least 0, got {size} and {max_length}"
             )
         if place == "anywhere":
-            both = _most_frequent(sample, size, max_length, "anywhere")
+            both = _most_frequent(sample, size, max_length, "anywhere", empty)
             return cls(both, both)
         if place != "ends":
             raise OptionError(f"place must be one of anywhere, ends, got {place!r}")
-        return cls(
-            _most_frequent(sample, size, max_length, "start"), _most_frequent(sample, size, max_length, "end")
-        )
+        prefixes = _most_frequent(sample, size, max_length, "start", empty)
+        return cls(prefixes, _most_frequent(sample, size, max_length, "end", empty))
+
+    @classmethod
+    def up_to(cls, alphabet: Sequence[Symbol], max_length: int, *, empty: bool = True) -> Basis:
+        """Return all strings up to a length, at most 100,000, as prefixes and suffixes.
+
+        Examples
+        --------
+        >>> Basis.up_to("ab", 2).shape
+        (7, 7)
+        """
+        if sum(len(alphabet) ** length for length in range(max_length + 1)) > _MOST_STRINGS:
+            raise OptionError(
+                f"there are more than {_MOST_STRINGS:,} strings up to length {max_length}; try: a shorter max_length"
+            )
+        lengths = range(0 if empty else 1, max_length + 1)
+        strings = [string for length in lengths for string in product(alphabet, repeat=length)]
+        return cls.of_strings(strings, strings, alphabet)
+
+    @classmethod
+    def greedy(
+        cls,
+        sample: Sequences,
+        size: int,
+        *,
+        statistic: Statistic = "substring",
+        max_length: int = 4,
+        pool: int | None = None,
+        empty: bool = True,
+    ) -> Basis:
+        """Return prefixes and suffixes that add most to what those before them span (after Wiewiora 2005).
+
+        Of the `pool` most frequent strings (four times `size` without it), pivoted orthogonalisation takes the row with the largest part
+        outside the span of the rows taken so far, and so on; then the same is done with columns.
+        """
+        from scipy.linalg import qr
+
+        from gramian.automata.hankel import hankel_blocks
+
+        place: Literal["anywhere", "ends"] = "anywhere" if statistic == "substring" else "ends"
+        wide = cls.frequent(sample, pool or 4 * size, max_length=max_length, place=place, empty=empty)
+        matrix = hankel_blocks(sample, wide, statistic).matrix.toarray()
+        chosen = []
+        for rows in (matrix, matrix.T):
+            triangle, order = qr(rows.T, mode="r", pivoting=True)
+            heights = np.abs(np.diagonal(triangle))
+            chosen.append(np.sort(order[: min(size, int(np.count_nonzero(heights > 1e-12 * heights[0])))]))
+        return cls(wide.prefixes.take(chosen[0]), wide.suffixes.take(chosen[1]))
 
     @classmethod
     def matching(
@@ -149,16 +199,16 @@ class BasisOptions:
 
     Parameters
     ----------
-    kind : "frequent", "ends", "symbols" or "matching"
-        The most frequent substrings; the most frequent beginnings and endings; the symbols and the empty
-        string; a maximum matching of frequent strings.
+    kind : "frequent", "ends", "symbols", "all", "matching" or "greedy"
+        The most frequent substrings; the most frequent beginnings and endings; the symbols; all strings; a maximum matching of frequent
+        strings; those frequent strings that add most to what others span.
     size : int or "auto"
-        Number of prefixes and of suffixes, but of symbols; "auto" lets :class:`~gramian.automata.SpectralWFA` try several if it chooses
-        the number of states too, and is 500 otherwise.
+        Number of prefixes and of suffixes, but of symbols and all strings. "auto" lets :class:`~gramian.automata.SpectralWFA` try several
+        if it chooses the number of states too, and is 500 otherwise.
     max_length : int
         The longest string of the basis.
     empty : bool
-        Whether the basis of symbols has the empty string too; published experiments with automata leave it out.
+        Whether the basis has the empty string, which a matching always has; published experiments with automata leave it out.
 
     Examples
     --------
@@ -169,8 +219,8 @@ class BasisOptions:
     [(), ('b',), ('a', 'b')]
     """
 
-    kind: Literal["frequent", "ends", "symbols", "matching"] = option(
-        OneOf("frequent", "ends", "symbols", "matching"), default="frequent"
+    kind: Literal["frequent", "ends", "symbols", "all", "matching", "greedy"] = option(
+        OneOf("frequent", "ends", "symbols", "all", "matching", "greedy"), default="frequent"
     )
     size: int | Literal["auto"] = option(Either(Whole(1), OneOf("auto")), default="auto")
     max_length: int = option(Whole(0), default=4)
@@ -180,14 +230,20 @@ class BasisOptions:
         """Return the basis of `size` strings."""
         if self.kind == "symbols":
             return Basis.symbols(sample.alphabet, empty=self.empty)
+        if self.kind == "all":
+            return Basis.up_to(sample.alphabet, self.max_length, empty=self.empty)
         if self.kind == "matching":
             return Basis.matching(sample, size, statistic=statistic, max_length=self.max_length)
+        if self.kind == "greedy":
+            return Basis.greedy(
+                sample, size, statistic=statistic, max_length=self.max_length, empty=self.empty
+            )
         place: Literal["anywhere", "ends"] = "ends" if self.kind == "ends" else "anywhere"
-        return Basis.frequent(sample, size, max_length=self.max_length, place=place)
+        return Basis.frequent(sample, size, max_length=self.max_length, place=place, empty=self.empty)
 
 
 def _most_frequent(
-    sample: Sequences, size: int, max_length: int, place: Literal["anywhere", "start", "end"]
+    sample: Sequences, size: int, max_length: int, place: Literal["anywhere", "start", "end"], empty: bool
 ) -> Sequences:
     """Return the `size` most frequent strings up to a length: by count, then length, then order."""
     distinct, weights = sample.distinct()
@@ -195,8 +251,8 @@ def _most_frequent(
     weight = np.repeat(weights, distinct.lengths)
     left = np.arange(len(distinct.symbols)) - np.repeat(distinct.offsets[:-1], distinct.lengths)
     right = np.repeat(distinct.lengths, distinct.lengths) - left  # symbols from here to the end of the string
-    strings: list[tuple[int, ...]] = [()]
-    counts = [np.inf]
+    strings: list[tuple[int, ...]] = [()] if empty else []
+    counts = [np.inf] * len(strings)
     start = np.arange(len(distinct.symbols))
     code: npt.NDArray[np.int64] = np.zeros(len(start), np.int64)
     for length in range(1, max_length + 1):

@@ -26,8 +26,12 @@ from gramian.value_types import Either, InstanceOf, Number, OneOf, Whole, option
 _PENALTIES = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 
 
-def convex_operators(blocks: HankelBlocks, penalty: float, *, max_iter: int = 1000) -> WFA:
+def convex_operators(
+    blocks: HankelBlocks, penalty: float, *, n_states: int | None = None, max_iter: int = 1000
+) -> WFA:
     """Solve the problem for one penalty, a share of the largest singular value of ``H' H_all``, by accelerated proximal steps.
+
+    With `n_states`, the automaton is projected on so many leading left singular vectors of B, which span the states that B leads to.
 
     Examples
     --------
@@ -59,7 +63,10 @@ def convex_operators(blocks: HankelBlocks, penalty: float, *, max_iter: int = 10
     operators = operators_matrix.reshape(s, k, s).transpose(1, 0, 2)
     final = np.zeros(s)
     final[empty_suffixes[0]] = 1.0
-    return WFA(blocks.suffix_values, final, operators, blocks.basis.alphabet)
+    model = WFA(blocks.suffix_values, final, operators, blocks.basis.alphabet)
+    if n_states is None or n_states >= s:
+        return model
+    return model.projected(np.linalg.svd(operators_matrix, full_matrices=False)[0][:, :n_states])
 
 
 @estimator
@@ -68,12 +75,14 @@ class ConvexWFA(SequenceLearner):
 
     Parameters
     ----------
+    n_states : int or "auto"
+        "auto" keeps a state for each suffix; fewer are the leading directions of the operators.
     penalty : float or "auto"
         What the singular values of the operators cost; "auto" takes what gives held-out strings the highest likelihood.
     statistic : "substring", "prefix" or "string"
         What is counted.
     basis : BasisOptions
-        How the basis is chosen; there are as many states as suffixes.
+        How the basis is chosen; it must have the empty string.
     max_iter : int
         Steps of the solver.
     held_out, alphabet, n_jobs, verbose, random_state
@@ -92,12 +101,13 @@ class ConvexWFA(SequenceLearner):
     Examples
     --------
     >>> strings = ["ab" * (i % 3) for i in range(30)]
-    >>> ConvexWFA(1e-7, max_iter=2000).fit(strings).model_.score(["", "ab", "ba"]).round(2)
+    >>> ConvexWFA(penalty=1e-7, max_iter=2000).fit(strings).model_.score(["", "ab", "ba"]).round(2)
     array([0.33, 0.33, 0.  ])
     """
 
-    penalty: float | Literal["auto"] = option(Either(Number(0), OneOf("auto")), default="auto")
+    n_states: int | Literal["auto"] = option(Either(Whole(1), OneOf("auto")), default="auto")
     _: KW_ONLY
+    penalty: float | Literal["auto"] = option(Either(Number(0), OneOf("auto")), default="auto")
     statistic: Statistic = option(OneOf("substring", "prefix", "string"), default="substring")
     basis: BasisOptions = option(InstanceOf(BasisOptions), default=BasisOptions(size=50))
     max_iter: int = option(Whole(1), default=1000)
@@ -116,4 +126,6 @@ class ConvexWFA(SequenceLearner):
     def _model(self, sample: Sequences, penalty: float) -> WFA:
         size = 50 if self.basis.size == "auto" else self.basis.size
         blocks = hankel_blocks(sample, self.basis.choose(sample, size, self.statistic), self.statistic)
-        return convex_operators(blocks, penalty, max_iter=self.max_iter).convert(self.statistic, "string")
+        n_states = None if self.n_states == "auto" else self.n_states
+        model = convex_operators(blocks, penalty, n_states=n_states, max_iter=self.max_iter)
+        return model.convert(self.statistic, "string")

@@ -1,6 +1,6 @@
 """A small deterministic automaton that shows what a learnt one has found (Balle et al. 2014, section 7.3).
 
-State vectors of prefixes are clustered by group-average linkage under cosine distance; clusters are states, strings draw the
+State vectors of prefixes are clustered by group-average linkage of cosines; clusters are states, strings draw the
 transitions between them, and targets of one symbol are merged until the automaton is deterministic. Probabilities are relative
 frequencies of the moves. There are two ways:
 
@@ -202,14 +202,10 @@ def _clusters_of_frequent(
     unit: Array, prefixes: _Prefixes, n_clusters: int, n_prefixes: int
 ) -> tuple[Ints, tuple[Ints, Ints, Ints, Array]]:
     """Return a cluster for every cut, the nearest, and the moves between frequent prefixes."""
-    from scipy.cluster.hierarchy import fcluster, linkage
-
     frequent = np.sort(np.argsort(-prefixes.times, kind="stable")[:n_prefixes])  # parents are as frequent
     first = np.unique(prefixes.of_cut, return_index=True)[1]
     points = unit[first[frequent]]
-    label = np.arange(len(frequent))
-    if len(frequent) > n_clusters:
-        label = fcluster(linkage(points, "average", "cosine"), n_clusters, "maxclust") - 1
+    label = group_average(points, n_clusters)
     centres = np.zeros((int(label.max()) + 1, points.shape[1]))
     np.add.at(centres, label, points)
     nearest = (unit @ _unit(centres).T).argmax(axis=1)
@@ -224,6 +220,42 @@ def _clusters_of_frequent(
         prefixes.times[inner],
     )
     return np.where(cut_cluster >= 0, cut_cluster, nearest), moves
+
+
+def group_average(points: Array, n_clusters: int) -> Ints:
+    """Cluster unit vectors by group-average linkage: merge the pair whose union has the largest mean similarity of different members.
+
+    With s the sum and N the number of the members of a union, that mean is ``(s.s - N) / (N (N - 1))`` (Manning, Raghavan and Schütze 2008,
+    section 17.3): pairs within the two clusters count too, which average linkage leaves out.
+
+    Examples
+    --------
+    >>> group_average(np.array([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6], [0.0, 1.0]]), 2)
+    array([0, 1, 0, 1])
+    """
+    n = len(points)
+    products = points @ points.T  # of the clusters' sums
+    sizes = np.ones(n)
+    label = np.arange(n)
+    alive = np.ones(n, bool)
+
+    def similarities(row: int) -> Array:
+        """Return the mean similarity of a cluster's union with each other one."""
+        total = sizes[row] + sizes
+        inner = products[row, row] + np.diagonal(products) + 2.0 * products[row] - total
+        return np.asarray(np.where(alive & (np.arange(n) != row), inner / (total * (total - 1.0)), -np.inf))
+
+    table = np.array([similarities(row) for row in range(n)]).reshape(n, n)
+    for _ in range(n - n_clusters):
+        keep, drop = sorted(divmod(int(table.argmax()), n))
+        products[keep] += products[drop]
+        products[:, keep] += products[:, drop]
+        sizes[keep] += sizes[drop]
+        alive[drop] = False
+        label[label == drop] = keep
+        table[drop], table[:, drop] = -np.inf, -np.inf
+        table[keep] = table[:, keep] = similarities(keep)
+    return np.unique(label, return_inverse=True)[1].astype(np.int64)
 
 
 def _clusters(unit: Array, distinct: Sequences, weights: Array, n_clusters: int, n_prefixes: int) -> Ints:

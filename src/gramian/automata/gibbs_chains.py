@@ -32,6 +32,7 @@ Start = Literal["cluster", "scaled", "random"]
 _log = logging.getLogger(__name__)
 
 _PSEUDO_COUNT = 5e-3  # of EM
+_COSTLY = 32  # states from which on those joint starts alone go on that did best; hidden Markov models need many states to show their worth
 _PATIENCE = 0.01  # that twice the states may lose in held-out log-probability in the first round, where they are not yet done
 
 
@@ -139,31 +140,33 @@ class _Competition:
 def _first_round(run: _Competition, sample: Sequences, state_counts: tuple[int, ...]) -> list[Chain]:
     """Return the chains after the first round, best first.
 
-    More states are tried as long as they help, from the starts that did best with fewer.
+    More states are tried as long as they help.
     """
     blocks = hankel_blocks(sample, Basis.frequent(sample, 500, max_length=6))
     factors = {
         start: spectral_factors(blocks, max(state_counts), scaled=start == "scaled")
         for start in ("cluster", "scaled")
     }
-    starts: list[tuple[Structure, Start]] = [
-        *(("joint", start) for start in ("cluster", "scaled", "random")),
-        *(("factored", start) for start in ("cluster", "random")),
-    ]
+    joint: list[tuple[Structure, Start]] = [("joint", start) for start in ("cluster", "scaled", "random")]
+    factored: list[tuple[Structure, Start]] = [("factored", start) for start in ("cluster", "random")]
     chains: list[Chain] = []
-    for rung, n in enumerate(state_counts):
+    for n in state_counts:
 
         def begin(way: tuple[Structure, Start], n: int = n) -> Chain:
             structure, start = way
             model = _first_model(sample, factors.get(start), structure, n, run.seed)
             return Chain(structure, model.n_states, start, model)
 
-        largest = run.round(0, list(run.pool.map(begin, starts)), len(chains))
+        largest = run.round(
+            0, list(run.pool.map(begin, joint + factored * (n in state_counts[-2:]))), len(chains)
+        )
         has_gained = not chains or largest[0].mean > chains[0].mean - _PATIENCE
         chains = sorted([*chains, *largest], key=lambda chain: -chain.mean)
         if not has_gained:
             break
-        starts = [(chain.structure, chain.start) for chain in largest[: max(3, len(starts) - rung)]]
+        if n >= _COSTLY:
+            best = [chain.start for chain in largest if chain.structure == "joint"]
+            joint = [("joint", start) for start in best[:2]]
     return chains
 
 

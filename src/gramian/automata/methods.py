@@ -12,6 +12,7 @@ from gramian.automata.best_model import BestModel
 from gramian.automata.convex import ConvexWFA
 from gramian.automata.ngram import NGram
 from gramian.automata.pnfa_em import PNFAEM
+from gramian.automata.positive_moments import ConstrainedWFA, TensorHMM
 from gramian.automata.quadratic import QuadraticWFA
 from gramian.automata.recurrent_learner import RecurrentLearner
 from gramian.automata.sequence_learner import SequenceLearner
@@ -26,14 +27,30 @@ METHODS: Mapping[str, SequenceLearner] = {
     "spectral": SpectralWFA(repair=None),
     "em": PNFAEM("auto", n_restarts=2, pseudo_count=1e-3),
     "spectral-em": SpectralWFA(),
+    "spectral-clip": SpectralWFA(repair="clip"),
+    "spectral-cluster": SpectralWFA(repair="cluster"),
     "quadratic": QuadraticWFA(),
     "convex": ConvexWFA(),
+    "constrained": ConstrainedWFA(),
+    "tensor": TensorHMM(),
     "ngram": NGram("auto"),
     "neural": RecurrentLearner(),
 }
 """A mixture of what predicts held-out strings best; a spectral automaton as it comes, which need not be a distribution; EM from random
 starts, or from a clustered spectral one; the square of a spectral automaton; convex optimisation of operators; an n-gram model; a recurrent
 network, which requires PyTorch."""
+
+REMEDIES = (
+    "spectral",
+    "spectral-clip",
+    "spectral-cluster",
+    "spectral-em",
+    "quadratic",
+    "convex",
+    "constrained",
+    "tensor",
+)
+"""Spectral learning as it comes, and the ways to negative probabilities or around them."""
 
 _NOT_SETTINGS = ("alphabet", "n_jobs", "verbose")
 

@@ -176,7 +176,7 @@ class SpectralWFA(SequenceLearner):
         if self.n_states != "auto":
             return size, int(self.n_states)
         training, held_out = sample.split(self.held_out, seed=self.random_state)
-        choose_size = options.size == "auto" and options.kind != "symbols" and not completes
+        choose_size = options.size == "auto" and options.kind not in ("symbols", "all") and not completes
         factors_by_size = {
             size: self._factors(training, size, _RANKS[-1]) for size in (_SIZES if choose_size else (size,))
         }

@@ -229,11 +229,11 @@ class WFA(SequenceModel):
         >>> double.minimise().n_states
         1
         """
-        half = self._projected(_reachable(self.initial, self.transitions, tolerance))
-        return half._projected(_reachable(half.final, half.transitions.transpose(0, 2, 1), tolerance))
+        half = self.projected(_reachable(self.initial, self.transitions, tolerance))
+        return half.projected(_reachable(half.final, half.transitions.transpose(0, 2, 1), tolerance))
 
-    def _projected(self, basis: Array) -> WFA:
-        """Return the automaton on the space of orthonormal columns."""
+    def projected(self, basis: Array) -> WFA:
+        """Return the automaton on the space that orthonormal columns span."""
         operators = basis.T @ self.transitions @ basis
         return WFA(self.initial @ basis, basis.T @ self.final, operators, self.alphabet)
 

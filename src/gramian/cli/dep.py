@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Literal
 
@@ -49,6 +50,7 @@ app = typer.Typer(
 _NONE_LEFT_OUT = "mend the sentence; none can be left out, or the sentences would no longer fit"
 _LOOKED_AT = 20  # sentences from which is told whether the model knows the tags
 _LEAST_KNOWN = 0.5
+_CONFIDENCE = re.compile(r"(?:^|\|)Confidence=([01]\.\d+)")
 _MODEL = typer.Option(..., "--model", "-m", help="A file that 'gramian dep train' wrote.")
 
 
@@ -142,8 +144,12 @@ def parse(
         False,
         help="Replace tags, features and lemmas of CoNLL-U by predicted ones, also where they are given.",
     ),
-    decoder: Literal["mbr", "viterbi"] = typer.Option(
-        "mbr", help="The most certain arcs, or the best tree with its best states."
+    constraints: bool = typer.Option(
+        False, "--constraints", help="Obey known and forbidden heads in MISC, such as Head=3 and NotHead=2,5."
+    ),
+    decoder: Literal["mbr", "mst", "viterbi"] = typer.Option(
+        "mbr",
+        help="The most certain arcs, without crossing arcs (mbr) or with them (mst), or the best tree with its best states.",
     ),
     confidence: bool | None = typer.Option(
         None, help="Add Confidence=... to MISC; by default for text.", show_default=False
@@ -163,6 +169,7 @@ def parse(
     """
     import time
 
+    from gramian.dependency.arc_constraints import ArcConstraints
     from gramian.dependency.dependency_parser import DependencyParser
     from gramian.io.output import writing
     from gramian.io.reading import peek_text
@@ -184,7 +191,13 @@ def parse(
     shows_confidence = is_text if confidence is None else confidence
     n_sentences = None if is_text else count_lines(words, lambda line: line.startswith("1\t"))
     parses = parser.parse_many(
-        sentences, n_jobs=jobs, decoder=decoder, max_length=max_length, backoff=backoff, retag=retag
+        sentences,
+        n_jobs=jobs,
+        decoder=decoder,
+        max_length=max_length,
+        backoff=backoff,
+        retag=retag,
+        constraints=ArcConstraints.of if constraints else None,
     )
     with writing(output) as out:
         for result in counting(parses, "sentences parsed", n_sentences):
@@ -278,6 +291,9 @@ def evaluate(
     figures = {} if scores is None else scores.as_dict()
     names = [name for name in figures if name.startswith(("uas", "las"))]
     signatures = {} if scores is None else {name: scores.signature(name) for name in names}
+    calibration = _calibration(ours, theirs) if same_words else None
+    if calibration is not None:
+        figures["ece"] = 100.0 * calibration
     if as_json:
         columns = ("precision", "recall", "f1", "accuracy")
         conll = {metric: {name: getattr(score, name) for name in columns} for metric, score in table.items()}
@@ -291,6 +307,23 @@ def evaluate(
         )
     for name, signature in signatures.items():
         print(f"{figures[name]:6.2f}  {signature}")
+    if calibration is not None:
+        print(f"{figures['ece']:6.2f}  expected calibration error of the confidences of arcs")
+
+
+def _calibration(gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> float | None:
+    """Return the expected calibration error of the confidences in MISC; None if there are none."""
+    from gramian.evaluate.confidences import reliability
+
+    pairs = [
+        (float(match[1]), ours.head == theirs.head)
+        for sentence, other in zip(gold, predicted, strict=True)
+        for ours, theirs in zip(sentence.tokens, other.tokens, strict=True)
+        if (match := _CONFIDENCE.search(theirs.misc))
+    ]
+    if not pairs:
+        return None
+    return reliability([value for value, _ in pairs], [right for _, right in pairs]).ece
 
 
 def _is_conllu(source: Source, start: str) -> bool:

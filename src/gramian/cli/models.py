@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from gramian.cli.console import print_json
 from gramian.cli.options import AS_JSON
+from gramian.errors import OptionError
 
 if TYPE_CHECKING:
     from gramian.parsing.installed_models import InstalledModel
 
 
-def models(as_json: bool = AS_JSON) -> None:
-    """List installed models, and those that can be installed.
+def models(
+    action: str = typer.Argument("list", metavar="[list|install]", help="What to do.", show_default=False),
+    language: str = typer.Argument(
+        "", metavar="[CODE]", help="Language to install, such as fr.", show_default=False
+    ),
+    run: bool = typer.Option(False, "--run", help="With install: run the command instead of printing it."),
+    as_json: bool = AS_JSON,
+) -> None:
+    """List installed models, and those that can be installed; or install one.
 
-    Installed models are listed with their training data, scores and licences. gramian parse -m CODE and gramian.load("CODE") load one of
-    them.
+    gramian models install CODE prints the command that installs a package; with --run it runs it. Installed models are listed with their
+    training data, scores and licences. gramian parse -m CODE and gramian.load("CODE") load one of them.
     """
     from gramian.parsing.installed_models import PACKAGES, install_command, installed_models
 
+    if action == "install":
+        command = install_command(language)
+        if run:
+            raise SystemExit(subprocess.call([sys.executable, "-m", *command.split()]))
+        print(command)
+        return
+    if action != "list":
+        raise OptionError(f"models takes 'list' or 'install', got {action!r}; try: gramian models install fr")
     found = [_facts(model) for model in installed_models()]
     if as_json:
         print_json(found, indent=2)

@@ -1,3 +1,4 @@
+from .arc_constraints import ArcConstraints as ArcConstraints
 from .dependency_parser import DependencyParse as DependencyParse
 from .dependency_parser import DependencyParser as DependencyParser
 from .head_automata import HeadBasis as HeadBasis

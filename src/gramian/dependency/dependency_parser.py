@@ -8,22 +8,23 @@ than `max_length` words is parsed in pieces. `status` reports both.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
+from gramian.dependency.arc_calibration import ArcCalibration
+from gramian.dependency.arc_constraints import ArcConstraints
 from gramian.dependency.arc_models import ArcScorer, Labeller
 from gramian.dependency.arc_tokens import TokenTable
-from gramian.dependency.conllu_text import conllu_sentences
+from gramian.dependency.conllu_text import WordSplitter, conllu_sentences
 from gramian.dependency.half_constituents import Decoder, decode
 from gramian.dependency.head_sequences import restored
 from gramian.dependency.morphology import MorphologicalTagger
 from gramian.dependency.split_head_automata import SHAG, Symbols
 from gramian.dependency.symbol_map import SymbolFunction, SymbolMap
-from gramian.errors import OptionError
+from gramian.errors import InputError, OptionError
 from gramian.text.text_processor import TextProcessor
 from gramian.threads import in_order
 from gramian.trees import Sentence
@@ -44,7 +45,7 @@ class DependencyParse:
     relations : tuple of str
         Relation of each word to its head.
     confidences : tuple of float
-        Marginal of each arc, between 0 and 1; for crossing arcs, that of the lifted arc.
+        Calibrated marginal of each arc, between 0 and 1; for crossing arcs, that of the lifted arc.
     status : "parsed", "backed off", "improper" or "cut"
         "backed off" if the marginals were interpolated with those of the back-off grammar, "improper" if they are not a distribution
         and there is no back-off, "cut" if the sentence was parsed in pieces.
@@ -98,6 +99,10 @@ class DependencyParser:
         Predicts tags, features and lemmas, for words without them.
     text : TextProcessor or None
         Segments and tokenizes text.
+    splitter : WordSplitter or None
+        Expands multiword tokens by context, if the treebank has ambiguous ones.
+    calibration : ArcCalibration
+        Turns marginals into confidences.
     """
 
     symbols: SymbolMap
@@ -110,6 +115,8 @@ class DependencyParser:
     about: Mapping[str, Any] = field(default_factory=dict)
     tagger: MorphologicalTagger | None = None
     text: TextProcessor | None = None
+    splitter: WordSplitter | None = None
+    calibration: ArcCalibration = field(default_factory=ArcCalibration)
 
     def parse(
         self,
@@ -119,6 +126,7 @@ class DependencyParser:
         max_length: int = 400,
         backoff: bool = True,
         retag: bool = False,
+        constraints: ArcConstraints | None = None,
     ) -> DependencyParse:
         """Parse one sentence; arcs of the input are ignored.
 
@@ -126,17 +134,20 @@ class DependencyParser:
         ----------
         sentence : Sentence
             FORM, LEMMA, UPOS, XPOS and FEATS are read. If a word has no tag, the tagger, if any, predicts all of them but FORM.
-        decoder : "mbr" or "viterbi"
-            The tree with the most certain arcs, or the best tree with its best state sequences.
+        decoder : "mbr", "mst" or "viterbi"
+            The projective tree with the most certain arcs, any tree with the most certain arcs, or the best tree with its best state
+            sequences.
         max_length : int
             A longer sentence is parsed in pieces of this length, whose roots are attached to the root of the first piece.
         backoff : bool
             Whether to back off to a smoothed grammar if the marginals are not a distribution; published experiments do not.
         retag : bool
             Whether to replace the tags, features and lemmas of the input by predicted ones.
+        constraints : ArcConstraints, optional
+            Known and forbidden heads. InputError if no projective tree satisfies them, or the sentence is longer than `max_length`.
         """
-        if decoder not in ("mbr", "viterbi"):
-            raise OptionError(f"decoder must be one of mbr, viterbi, got {decoder!r}")
+        if decoder not in ("mbr", "mst", "viterbi"):
+            raise OptionError(f"decoder must be one of mbr, mst, viterbi, got {decoder!r}")
         if max_length < 1:
             raise OptionError(f"max_length must be at least 1, got {max_length}")
         if self.tagger is not None and (
@@ -144,7 +155,12 @@ class DependencyParser:
         ):
             sentence = self.tagger.tag(sentence)
         if len(sentence) <= max_length:
-            return self._parse_piece(sentence, decoder, backoff)
+            return self._parse_piece(sentence, decoder, backoff, constraints)
+        if constraints is not None:
+            raise InputError(
+                f"a sentence of {len(sentence)} words, cut after {max_length}, takes no constraints",
+                line=sentence.line,
+            )
         first = self._parse_piece(Sentence(sentence.tokens[:max_length]), decoder, backoff)
         top = first.heads.index(0) + 1
         rows = [*zip(first.heads, first.relations, first.confidences, strict=True)]
@@ -156,21 +172,33 @@ class DependencyParser:
         heads, relations, confidences = zip(*rows, strict=True)
         return DependencyParse(sentence, heads, relations, confidences, "cut")
 
-    def _parse_piece(self, sentence: Sentence, decoder: Decoder, backoff: bool) -> DependencyParse:
+    def _parse_piece(
+        self,
+        sentence: Sentence,
+        decoder: Decoder,
+        backoff: bool,
+        constraints: ArcConstraints | None = None,
+    ) -> DependencyParse:
         tokens = self.table.encode(sentence.tokens)
         factors = self.scorer.factors(tokens) if self.scorer is not None else None
+        if constraints is not None:
+            allowed = constraints.allowed(sentence)
+            factors = allowed if factors is None else factors * allowed
         symbols = self.grammar.encode(self.symbols(sentence.tokens))
         helper = self.backoff if backoff else None
         decoded = decode(
             self.grammar, helper, symbols, factors, decoder=decoder, single_root=self.single_root
         )
+        if constraints is not None and not allowed[decoded.heads, np.arange(1, len(allowed))].all():
+            raise InputError("no projective tree satisfies the known and forbidden heads", line=sentence.line)
         with_root: Symbols = np.concatenate([np.full(1, -1, np.int32), decoded.heads])
-        heads, relations = restored(decoded.heads.tolist(), self.labeller.label(tokens, with_root))
+        relations: Sequence[str] = self.labeller.label(tokens, with_root)
+        heads, relations = restored(decoded.heads.tolist(), relations, lower=constraints is None)
         return DependencyParse(
             sentence,
             heads,
             relations,
-            tuple(decoded.confidences.tolist()),
+            tuple(self.calibration(decoded.confidences).tolist()),
             "parsed" if decoded.is_distribution else "backed off" if backoff else "improper",
         )
 
@@ -183,9 +211,23 @@ class DependencyParser:
         max_length: int = 400,
         backoff: bool = True,
         retag: bool = False,
+        constraints: Callable[[Sentence], ArcConstraints] | None = None,
     ) -> Iterator[DependencyParse]:
-        """Parse a stream of sentences in order, in `n_jobs` threads; see :meth:`parse` for the other parameters."""
-        parse = partial(self.parse, decoder=decoder, max_length=max_length, backoff=backoff, retag=retag)
+        """Parse a stream of sentences in order, in `n_jobs` threads.
+
+        `constraints` returns the constraints of a sentence, as :meth:`ArcConstraints.of` does; see :meth:`parse` for the others.
+        """
+
+        def parse(sentence: Sentence) -> DependencyParse:
+            return self.parse(
+                sentence,
+                decoder=decoder,
+                max_length=max_length,
+                backoff=backoff,
+                retag=retag,
+                constraints=None if constraints is None else constraints(sentence),
+            )
+
         return in_order(parse, sentences, n_jobs)
 
     def sentences(self, lines: Iterable[str]) -> Iterator[Sentence]:
@@ -199,7 +241,7 @@ class DependencyParser:
         if self.text is None or self.tagger is None:
             problem = "the model cannot read text, since it was trained on gold tags"
             raise OptionError(f"{problem}; try: CoNLL-U, or training with --tags predicted")
-        return conllu_sentences(lines, self.text)
+        return conllu_sentences(lines, self.text, self.splitter)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file: safetensors with a JSON header."""

@@ -7,8 +7,10 @@ import re
 from dataclasses import fields, replace
 from typing import Any
 
+from gramian.dependency.arc_calibration import ArcCalibration
 from gramian.dependency.arc_models import ArcScorer, Labeller
 from gramian.dependency.arc_tokens import MAX_FEATURES, VIEWS, TokenTable
+from gramian.dependency.conllu_text import WordSplitter
 from gramian.dependency.dependency_parser import DependencyParser
 from gramian.dependency.morphology import MorphologicalTagger
 from gramian.dependency.split_head_automata import SHAG
@@ -21,6 +23,12 @@ from gramian.text.text_processor import TextProcessor
 
 _NOT_IN_FIELD = re.compile(r"[\t\n\r\0\ud800-\udfff]|^$")
 _KIND = "dependency-parser"
+_RECORDS: dict[str, Any] = {
+    "tagger": MorphologicalTagger | None,
+    "text": TextProcessor | None,
+    "splitter": WordSplitter | None,
+    "calibration": ArcCalibration,
+}
 _ARRAYS = tuple(part.name for part in fields(SHAG) if part.name != "symbols")
 
 
@@ -58,7 +66,7 @@ def _pack(parser: DependencyParser) -> tuple[dict[str, Any], Tensors]:
         arrays["arc_weights"] = parser.scorer.weights
     for name, grammar in (("grammar", parser.grammar), ("backoff", parser.backoff)):
         arrays |= {f"{name}.{part}": getattr(grammar, part) for part in _ARRAYS}
-    for name in ("tagger", "text"):
+    for name in _RECORDS:
         if (part := getattr(parser, name)) is not None:
             header[name] = encode(part, name, arrays)
     return header, arrays
@@ -81,9 +89,8 @@ def _unpack(header: dict[str, Any], arrays: Tensors) -> DependencyParser:
     _require([type(value) for value in root_only] == [bool] * len(relations), "relations at the root")
     sizes = {"symbols": len(names), "automata": 2 * len(names) + 2, "relations": len(relations)}
     validate(_KIND, arrays, **sizes)
-    records = [(header.get(name), name, arrays) for name in ("tagger", "text")]
-    check_memory(sum(decoded_bytes(*record) for record in records), arrays)
-    tagger, text = decode(MorphologicalTagger | None, *records[0]), decode(TextProcessor | None, *records[1])
+    check_memory(sum(decoded_bytes(header.get(name), name, arrays) for name in _RECORDS), arrays)
+    records = {name: decode(kind, header.get(name), name, arrays) for name, kind in _RECORDS.items()}
     scorer = ArcScorer(arrays["arc_weights"]) if "arc_weights" in arrays else None
     grammar, backoff = (
         SHAG(names, *(arrays[f"{name}.{part}"] for part in _ARRAYS)) for name in ("grammar", "backoff")
@@ -97,8 +104,7 @@ def _unpack(header: dict[str, Any], arrays: Tensors) -> DependencyParser:
         scorer,
         bool(header["single_root"]),
         dict(header["about"]),
-        tagger,
-        text,
+        **records,
     )
 
 

@@ -15,10 +15,11 @@ import numpy as np
 
 from gramian.dependency import dependency_decode_kernels as decode_kernels
 from gramian.dependency import half_constituent_kernels as kernels
+from gramian.dependency.spanning_trees import maximum_spanning_tree
 from gramian.dependency.split_head_automata import SHAG, Array, Symbols
 from gramian.errors import OptionError
 
-Decoder = Literal["mbr", "viterbi"]
+Decoder = Literal["mbr", "viterbi", "mst"]
 
 _FLOOR = 1e-10
 
@@ -98,7 +99,7 @@ def decode(
     decoder: Decoder = "mbr",
     single_root: bool = True,
 ) -> DecodedHeads:
-    """Find the tree with the most certain arcs ("mbr"), or the best tree with its states ("viterbi").
+    """Find the tree with the most certain arcs, projective ("mbr") or not ("mst"), or the best tree with its states ("viterbi").
 
     If the marginals are not a distribution, they are interpolated with those of `backoff`, a grammar that gives all projective trees a
     positive weight; None leaves them as they are.
@@ -110,8 +111,12 @@ def decode(
         arcs = marginals(backoff, sentence, factors, single_root=single_root).arcs
         if result.sign != 0.0:
             arcs = (arcs + np.clip(result.arcs, 0.0, 1.0)) / 2.0
-    if decoder == "mbr":
-        heads = mbr_tree(arcs, single_root=single_root)
+    if decoder != "viterbi":
+        scores = np.log(np.maximum(arcs, _FLOOR))
+        if factors is not None:
+            scores[factors == 0.0] = -math.inf  # forbidden arcs
+        find_tree = best_tree if decoder == "mbr" else maximum_spanning_tree
+        heads = find_tree(scores, single_root=single_root)
     else:
         heads, _ = viterbi_tree(grammar, sentence, factors, single_root=single_root)
     confidences = np.clip(arcs[heads, np.arange(1, len(sentence))], 0.0, 1.0)

@@ -89,7 +89,7 @@ def expectation_maximisation(
 ) -> SHAG:
     """Train each automaton by EM, starting from another grammar if `start` is one.
 
-    An automaton has at most as many states as modifiers.
+    From random starts all automata have `n_states`, also those of fewer modifiers; a spectral start has at most as many as modifiers.
     """
     automata = {}
     learner = PNFAEM(max_iter=max_iter, tolerance=0.0)
@@ -98,9 +98,8 @@ def expectation_maximisation(
         tell_progress(_log, "automata", number, len(by_name))
         size = len(sample.alphabet)
         first_model = start.automaton(*head) if isinstance(start, SHAG) else start
-        learner.set_params(
-            start=first_model, n_states=min(n_states, size), random_state=random_state + number
-        )
+        states = min(n_states, size) if start == "spectral" else n_states
+        learner.set_params(start=first_model, n_states=states, random_state=random_state + number)
         automata[head] = learner.fit(sample).model_ if size else _deterministic(sample, False)
     tell_progress(_log, "automata", len(by_name), len(by_name))
     return SHAG.from_automata(sequences.symbols, automata, _defaults(sequences))

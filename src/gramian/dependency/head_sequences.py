@@ -73,13 +73,15 @@ def projective(
     return ProjectiveTrees(words, trees, names, lifted, skipped)
 
 
-def restored(heads: Sequence[int], relations: Sequence[str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Attach marked words to a descendant of their head that has the encoded relation, and remove the marks.
+def restored(
+    heads: Sequence[int], relations: Sequence[str], *, lower: bool = True
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Attach marked words to a descendant of their head that has the encoded relation (unless not `lower`), and remove the marks.
 
     Descendants closer to the head are preferred, then those closer to the marked word; without a candidate the head stays.
     """
     plain = tuple(relation.partition(_MARK)[0] for relation in relations)
-    if plain == tuple(relations):
+    if not lower or plain == tuple(relations):
         return tuple(heads), plain
     lowered = list(heads)
     for word, relation in enumerate(relations, 1):

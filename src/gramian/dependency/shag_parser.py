@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, field
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from gramian.base import Estimator, estimator, number_of_jobs
+from gramian.dependency.arc_calibration import ArcCalibration, fit_arc_calibration
 from gramian.dependency.arc_models import fit_arc_scorer, fit_labeller
 from gramian.dependency.arc_tokens import TokenTable
+from gramian.dependency.conllu_text import fit_word_splitter
 from gramian.dependency.dependency_parser import DependencyParse, DependencyParser
 from gramian.dependency.head_automata import (
     HeadBasis,
@@ -75,7 +77,7 @@ class SHAGParser(Estimator):
         maximise the conditional likelihood of the training trees. The others are the unlexicalised models of Balle et
         al. (2014): automata by EM, by the spectral method, and deterministic automata of one and two states.
     n_states : int
-        Maximum number of states; an automaton has at most as many states as modifiers.
+        Maximum number of states; an automaton has at most as many states as modifiers, unless EM starts at random.
     max_iter : int
         Iterations of EM.
     start : {"spectral", "random"}
@@ -159,10 +161,12 @@ class SHAGParser(Estimator):
             )
         trees = projective(sentences, self.nonprojective)
         self.lifted_, self.skipped_ = trees.lifted, trees.skipped
-        tagger, text = None, None
+        n_trees, n_words = len(trees.sentences), sum(map(len, trees.sentences))
+        tagger, text, splitter = None, None, None
         if self._predicts_tags(trees.sentences):
             tagger = fit_morphological_tagger(trees.sentences, random_state=self.random_state)
             text = learn_conllu_processor(sentences)
+            splitter = fit_word_splitter(sentences, random_state=self.random_state)
             tagged = tag_held_out_sentences(trees.sentences, random_state=self.random_state)
             trees = trees.with_sentences(tagged, add=self.tags == "mixed")
         options = self.symbols
@@ -178,29 +182,39 @@ class SHAGParser(Estimator):
         labeller = fit_labeller(
             table, tokens, heads, trees.relations, max_iter=_LABEL_EPOCHS, random_state=self.random_state
         )
-        scorer = None
+        scorer, calibration = None, ArcCalibration()
         if self.method == "conditional":
-            scorer = fit_arc_scorer(
-                grammar,
-                table,
-                tokens,
-                [grammar.encode(sentence) for sentence in symbols],
-                heads,
-                max_iter=self.epochs,
-                random_state=self.random_state,
-                n_jobs=number_of_jobs(self.n_jobs),
+            encoded = [grammar.encode(sentence) for sentence in symbols]
+            training: dict[str, Any] = {
+                "max_iter": self.epochs,
+                "random_state": self.random_state,
+                "n_jobs": number_of_jobs(self.n_jobs),
+            }
+            scorer = fit_arc_scorer(grammar, table, tokens, encoded, heads, **training)
+            calibration = fit_arc_calibration(
+                grammar, trees.sentences, encoded, heads, column=mapping.column, n_trees=n_trees, **training
             )
         metadata = {
             "method": self.method,
             "states": grammar.n_states,
             "random_state": self.random_state,
             "tags": "gold" if tagger is None else self.tags,
-            "sentences": len(sentences) - trees.skipped,
-            "words": sum(map(len, sentences if not trees.skipped else trees.sentences)),
+            "sentences": n_trees,
+            "words": n_words,
         }
-        fallback = backoff(sequences, self.smoothing)
         return DependencyParser(
-            mapping, grammar, fallback, table, labeller, scorer, self.single_root, metadata, tagger, text
+            symbols=mapping,
+            grammar=grammar,
+            backoff=backoff(sequences, self.smoothing),
+            table=table,
+            labeller=labeller,
+            scorer=scorer,
+            single_root=self.single_root,
+            about=metadata,
+            tagger=tagger,
+            text=text,
+            splitter=splitter,
+            calibration=calibration,
         )
 
     def _predicts_tags(self, sentences: Sequence[Sentence]) -> bool:

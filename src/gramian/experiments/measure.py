@@ -35,6 +35,7 @@ LABELS = {
     "thesis": "clustering, the thesis's setting",
     "spectral-cluster": "clustering",
     "spectral-moments": "moments",
+    "pivot": "pivots and convex EM",
     "em": "EM from a random start",
     "spectral-em": "clustering, then EM",
     "split-merge": "split-merge",

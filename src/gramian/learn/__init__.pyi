@@ -9,5 +9,6 @@ from .learner import Learner as Learner
 from .lexicon_counts import LexiconOptions as LexiconOptions
 from .moments import SpectralMoments as SpectralMoments
 from .observations import Observations as Observations
+from .pivot import PivotEM as PivotEM
 from .smoothing import Smoothing as Smoothing
 from .split_merge import SplitMerge as SplitMerge

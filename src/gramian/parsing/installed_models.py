@@ -47,11 +47,17 @@ class InstalledModel:
 def install_command(language: str) -> str:
     """Return the command that installs the package of a language; it is run in a copy of gramian's repository.
 
+    OptionError if there is no such package.
+
     Examples
     --------
     >>> install_command("fr")
     'pip install ./models/gramian-fr'
     """
+    if language not in PACKAGES:
+        raise OptionError(
+            f"no package has a model of the language {language!r}; try: one of {', '.join(PACKAGES)}"
+        )
     return f"pip install ./models/gramian-{language}"
 
 

@@ -70,6 +70,8 @@ class Model:
     def __post_init__(self) -> None:
         grammars: Any = self.grammars
         object.__setattr__(self, "grammars", (grammars,) if isinstance(grammars, LPCFG) else tuple(grammars))
+        if not self.grammars:
+            raise OptionError("a model needs at least one grammar")
         if misplaced := ({"tokens", "preset"} & self.options.keys()) | ({"kinds"} & self.report.keys()):
             raise OptionError(f"{min(misplaced)} is a field of its own, not one of a model's metadata")
         named = isinstance(self.kinds, tuple) and all(isinstance(kind, str) for kind in self.kinds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
@@ -55,7 +56,12 @@ class ParquetRows:
         module = parquet()
         from pyarrow import ArrowException
 
-        self._name, self._faults = name, (OSError, ArrowException)
+        self._name, self._faults = name, (OSError, ValueError, ArrowException)
+        self._size, self._content = (
+            file.seek(0, io.SEEK_END),
+            0,
+        )  # bytes of the file, and of row groups without compression
+        file.seek(0)
         try:
             found = module.ParquetFile(file)
             schema = found.schema_arrow
@@ -107,11 +113,9 @@ class ParquetRows:
                         )
 
     def _batches(self, group: int) -> Iterator[Any]:
-        about = self._file.metadata.row_group(group)
-        for number in range(about.num_columns):
-            column = about.column(number)
-            if column.path_in_schema.split(".")[0] in self._columns:
-                check_ratio(column.total_uncompressed_size, column.total_compressed_size, self._name)
+        # Sizes of columns are not looked at: for damaged ones, pyarrow ends the process.
+        self._content += self._file.metadata.row_group(group).total_byte_size
+        check_ratio(self._content, self._size, self._name)
         try:
             yield from self._file.iter_batches(_BATCH, row_groups=[group], columns=self._columns)
         except self._faults as error:

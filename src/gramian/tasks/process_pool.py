@@ -14,6 +14,8 @@ from threading import Thread
 from time import sleep
 from typing import Any, Generic, TypeVar
 
+from gramian.errors import OptionError
+
 _Result = TypeVar("_Result")
 
 _ONE_THREAD = dict.fromkeys(
@@ -32,6 +34,8 @@ class ProcessPool(Generic[_Result]):
     """
 
     def __init__(self, function: Callable[[Any, Any], _Result], shared: Any, n_jobs: int) -> None:
+        if os.name != "posix":
+            raise OptionError("several processes need Linux or macOS; try: one process, or a Dask cluster")
         self._what = pickle.dumps((function, shared), pickle.HIGHEST_PROTOCOL)
         self._n_jobs = n_jobs
         self._idle: list[_Process] = []

@@ -91,7 +91,7 @@ class Tokenizer:
             ends_inside = end < len(chunk) and form[-1].isalnum() and chunk[end].isalnum()
             words = self._expansions.get(fold_case(form))
             if words is not None:
-                for word in _like_case(words, form):
+                for word in like_case(words, form):
                     yield TextToken(word, offset + start, offset + end)
             elif self.quotes and form == '"':
                 yield TextToken(penn_quote(chunk, start), offset + start, offset + end)
@@ -165,7 +165,8 @@ def _parts(chunk: str) -> Iterator[tuple[int, int, bool]]:
         yield start, len(chunk), False
 
 
-def _like_case(words: list[str], form: str) -> list[str]:
+def like_case(words: list[str], form: str) -> list[str]:
+    """Return the words of a contraction with capitals as its form has them."""
     if len(form) > 1 and form.isupper():
         return [word.upper() for word in words]
     return [words[0][:1].upper() + words[0][1:], *words[1:]] if form[0].isupper() else words

@@ -53,8 +53,8 @@ def _problem(settings: TrainingSettings, dev: bool, scheduler: bool) -> str | No
         ),
         (
             settings.text,
-            settings.method != "spectral-moments",
-            "text requires another method than spectral-moments",
+            settings.method not in ("spectral-moments", "pivot"),
+            "text requires another method than spectral-moments and pivot",
         ),
         (
             settings.neural,

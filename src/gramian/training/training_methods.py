@@ -17,6 +17,7 @@ METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "spectral-em": ("SpectralEM", {}),
     "spectral-cluster": ("SpectralClustering", {}),
     "spectral-moments": ("SpectralMoments", {}),
+    "pivot": ("PivotEM", {}),
     "em": ("EM", {}),
     "split-merge": ("SplitMerge", {}),
     "pcfg": ("PCFG", {}),

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from gramian.learn.state_allocation import States
 
 Method: TypeAlias = Literal[
-    "best", "spectral-em", "spectral-cluster", "spectral-moments", "em", "split-merge", "pcfg"
+    "best", "spectral-em", "spectral-cluster", "spectral-moments", "pivot", "em", "split-merge", "pcfg"
 ]
 ExpertChoice: TypeAlias = Literal["none", "crf", "neural", "both"] | bool
 
@@ -55,7 +55,7 @@ class TrainingSettings:
 
     Attributes
     ----------
-    method : {"best", "spectral-em", "spectral-cluster", "spectral-moments", "em", "split-merge", "pcfg"}
+    method : {"best", "spectral-em", "spectral-cluster", "spectral-moments", "pivot", "em", "split-merge", "pcfg"}
         How hidden states are found; best is spectral-em with 32 states and 8 iterations, for two binarisations.
     n_states : int or mapping of str to int, optional
         The most states that a label gets; by default the method's own number.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import structural_rank
 
-from gramian.automata import Basis, Sequences, hankel_blocks
+from gramian.automata import Basis, BasisOptions, Sequences, hankel_blocks
 from gramian.errors import OptionError
 
 STRINGS = ["abcab", "ab", "cab", "abab", "b", "", "ccab"]
@@ -80,3 +80,32 @@ def test_faults() -> None:
         Basis.frequent(SAMPLE, 0)
     with pytest.raises(OptionError, match="place"):
         Basis.frequent(SAMPLE, 3, place="middle")
+
+
+def test_the_empty_string_may_be_left_out() -> None:
+    sample = Sequences.from_strings(["ab", "abab", "b"])
+    for kind in ("frequent", "ends", "greedy", "all", "symbols"):
+        with_empty, without = (
+            BasisOptions(kind, 3, 2, empty=empty).choose(sample, 3) for empty in (True, False)
+        )
+        assert () in list(with_empty.prefixes), kind
+        assert () not in [*without.prefixes, *without.suffixes], kind
+    assert len(Basis.frequent(sample, 3, empty=False).prefixes) == 3
+
+
+def test_all_strings_up_to_a_length() -> None:
+    basis = Basis.up_to("abc", 2)
+    assert basis.shape == (1 + 3 + 9, 1 + 3 + 9)
+    with pytest.raises(OptionError, match="shorter max_length"):
+        Basis.up_to(range(100), 4)
+
+
+def test_a_greedy_basis_has_full_rank() -> None:
+    """Of strings over one block of two, the Hankel matrix has rank five; more prefixes would only repeat."""
+    sample = Sequences.from_strings(["ab" * (i % 3) for i in range(30)])
+    basis = Basis.greedy(sample, 20)
+    values = np.linalg.svd(hankel_blocks(sample, basis).matrix.toarray(), compute_uv=False)
+    assert basis.shape == (5, 5)
+    assert values[-1] > 1e-6
+    wide = hankel_blocks(sample, Basis.frequent(sample, 80)).matrix.toarray()
+    assert np.linalg.matrix_rank(wide) == 5

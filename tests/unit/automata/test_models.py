@@ -13,7 +13,7 @@ import pytest
 
 from gramian.automata import PDFA, WFA, Mixture, NGram, Sequences, load_sequence_model
 from gramian.automata.automaton_picture import to_svg
-from gramian.automata.dfa import dfa_approximation
+from gramian.automata.dfa import dfa_approximation, group_average
 from gramian.automata.export import to_dot, to_openfst
 from gramian.automata.mixture import mixture_weights
 from gramian.errors import ModelFileError, OptionError
@@ -280,3 +280,24 @@ def test_no_label_of_a_picture_is_cut(n_states: int) -> None:
             assert float(x) + half <= left + width
             assert top <= float(y) - 11
             assert float(y) <= top + height
+
+
+def test_group_average_counts_pairs_within_clusters() -> None:
+    """By the definition: of all unions, the one with the largest mean cosine of different members is made."""
+    points = np.random.default_rng(4).normal(size=(12, 3))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    clusters = [[i] for i in range(12)]
+
+    def mean_cosine(members: list[int]) -> float:
+        products = points[members] @ points[members].T
+        return float((products.sum() - len(members)) / (len(members) * (len(members) - 1)))
+
+    while len(clusters) > 4:
+        pairs = [(i, j) for i in range(len(clusters)) for j in range(i)]
+        i, j = max(pairs, key=lambda pair: mean_cosine(clusters[pair[0]] + clusters[pair[1]]))
+        clusters[j] += clusters.pop(i)
+    label = group_average(points, 4)
+    assert sorted(map(sorted, clusters)) == sorted(
+        sorted(np.flatnonzero(label == n).tolist()) for n in range(4)
+    )
+    assert group_average(points[:3], 5).tolist() == [0, 1, 2]

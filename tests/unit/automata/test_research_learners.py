@@ -12,14 +12,17 @@ from gramian.automata import (
     Basis,
     BasisOptions,
     Completion,
+    ConstrainedWFA,
     ConvexWFA,
     QuadraticWFA,
     Sequences,
+    TensorHMM,
 )
 from gramian.automata.completion import completed_blocks, shrunk
 from gramian.automata.convex import convex_operators
 from gramian.automata.hankel import hankel_blocks, hankel_blocks_of
 from gramian.automata.methods import learn, learner_of, method_settings
+from gramian.automata.positive_moments import _hidden_markov
 from gramian.automata.quadratic import normalised, squared
 from gramian.automata.spectral import spectral_factors
 from gramian.errors import OptionError
@@ -133,8 +136,8 @@ def test_settings_of_methods(truth):
         learn(sample, "em", 2, settings={"basis.kind": "symbols"})
     with pytest.raises(OptionError, match=r"^penalty requires method convex, not spectral$"):
         learn(sample, "spectral", 2, settings={"penalty": 0.1})
-    with pytest.raises(OptionError, match=r"^n_states requires method .*, not convex$"):
-        learn(sample, "convex", 2)
+    settings = {"basis.size": 8, "max_iter": 20, "penalty": 1e-6}
+    assert learn(sample, "convex", 2, settings=settings).n_states == 2
     symbols = {"basis.kind": "symbols"}
     published = symbols | {"basis.empty": False, "minimum_mass": 0.001}
     own = learn(sample, "spectral", 2, settings=symbols)
@@ -159,6 +162,49 @@ def test_every_setting_of_a_method_is_one_that_its_learner_takes():
         settings
     )
     assert "alphabet" not in settings
-    assert settings["repair"].note == "method spectral, spectral-em"
+    assert settings["repair"].note == "method spectral, spectral-em, spectral-clip, spectral-cluster"
     assert settings["basis.size"].default == "by method"
     assert learner_of("em", settings={"tolerance": 0.5}).tolerance == 0.5
+
+
+def test_convex_learning_with_a_number_of_states() -> None:
+    """An automaton of two states is found again among the directions of a basis of six suffixes."""
+    truth = WFA([1.0, 0.0], [0.2, 0.4], [[[0.1, 0.4], [0.0, 0.2]], [[0.3, 0.0], [0.3, 0.1]]], ("a", "b"))
+    blocks = hankel_blocks_of(truth.score, Basis.up_to("ab", 2))
+    model = convex_operators(blocks, 0.0, n_states=2, max_iter=20_000)
+    assert model.n_states == 2
+    np.testing.assert_allclose(model.score(["", "a", "bab"]), truth.score(["", "a", "bab"]), atol=1e-3)
+    assert (
+        ConvexWFA(3, penalty=1e-7, basis=BasisOptions(size=8), max_iter=50)
+        .fit(["ab", "b", ""] * 5)
+        .model_.n_states
+        == 3
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_tensor_decomposition_recovers_a_hidden_markov_model(seed: int) -> None:
+    """From exact moments, the model itself comes back, up to the order of its states."""
+    rng = np.random.default_rng(seed)
+    emitted, moves = rng.dirichlet(np.ones(4), 2), rng.dirichlet(np.ones(2), 2)
+    transitions = np.array([np.diag(emitted[:, s]) @ moves for s in range(3)])
+    truth = WFA(rng.dirichlet(np.ones(2)), emitted[:, -1], transitions, ("a", "b", "c"))
+    observed = hankel_blocks_of(
+        truth.convert("string", "substring").score, Basis.up_to("abc", 2), "substring"
+    )
+    raw = spectral_factors(observed, 2).wfa.convert("substring", "string")
+    model = _hidden_markov(raw, rng)
+    assert model.is_probabilistic()
+    np.testing.assert_allclose(np.sort(model.final), np.sort(truth.final), atol=1e-3)
+    words = ["", "a", "cab", "bba"]
+    np.testing.assert_allclose(model.score(words), truth.score(words), atol=1e-4)
+
+
+def test_constraints_give_distributions_near_the_truth() -> None:
+    truth = WFA([1.0, 0.0], [0.2, 0.4], [[[0.1, 0.4], [0.0, 0.2]], [[0.3, 0.0], [0.3, 0.1]]], ("a", "b"))
+    sample, test = truth.sample(5000, random_state=1), truth.sample(2000, random_state=2)
+    for learner in (ConstrainedWFA(), ConstrainedWFA(4), TensorHMM()):
+        model = learner.fit(sample).model_
+        assert model.is_probabilistic()
+        assert model.log_score(test).mean() > truth.log_score(test).mean() - 0.15, learner
+    assert ConstrainedWFA(4).fit(sample).model_.n_states <= 4

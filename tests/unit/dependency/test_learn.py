@@ -72,7 +72,7 @@ def test_no_more_states_than_modifiers():
     rows = ["abc", "cab", "ab", "b", ""] * 5
     samples = sequences(h=rows, g=["a", "aa", ""])
     for grammar in (
-        expectation_maximisation(samples, n_states=5, max_iter=3, start="random"),
+        expectation_maximisation(samples, n_states=5, max_iter=3, start="spectral"),
         spectral(samples, n_states=5),
     ):
         assert grammar.automaton("h", RIGHT).n_states == 3
@@ -93,3 +93,13 @@ def test_wrong_options_are_refused():
         spectral(samples, n_states=2, basis=HeadBasis("wide"))
     with pytest.raises(OptionError, match="cut_factor"):
         spectral(samples, n_states=2, basis=HeadBasis(cut_factor=0.0))
+
+
+def test_em_may_have_more_states_than_modifiers():
+    """A run of three of the one modifier needs four states; spectral models have one at most."""
+    sample = sequences(h=["aaa"] * 40)
+    grammar = expectation_maximisation(sample, n_states=4, max_iter=200, random_state=1)
+    automaton = grammar.automaton("h", RIGHT)
+    assert automaton.n_states == 4
+    assert automaton.score([["a"] * 3])[0] > 0.9
+    assert spectral(sample, n_states=4).automaton("h", RIGHT).n_states == 1

@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramian.dependency import SHAGParser
+from gramian.dependency.conllu_text import conllu_sentences, fit_word_splitter
 from gramian.dependency.lemma_rules import apply_rule, is_rule, lemma_rule
 from gramian.dependency.morphology import fit_morphological_tagger, tag_held_out_sentences
 from gramian.dependency.word_classifier import CONTEXT
+from gramian.text.text_training import learn_conllu_processor
 from gramian.trees import Sentence, Token
 
 NOUNS = ["dog", "cat", "bird", "cow", "fox", "hen", "pig", "goat", "duck", "frog"]
@@ -130,3 +132,23 @@ def test_classes_that_do_not_fit_are_refused(tagger, part, change):
         replace(tagger.tagger, **{part: change(getattr(tagger.tagger, part))})
     with pytest.raises(ValueError, match="classes of words"):
         replace(tagger, rules=tagger.rules[:-1])
+
+
+def test_the_context_decides_whether_a_form_is_one_word():
+    # "des" is "de les" after "près", and a determiner after "a".
+    near = Sentence(
+        (Token(1, "près"), Token(2, "de"), Token(3, "les"), Token(4, "lacs")),
+        extras=((1, "2-3\tdes" + "\t_" * 8),),
+    )
+    has = Sentence((Token(1, "a"), Token(2, "des"), Token(3, "lacs")))
+    splitter = fit_word_splitter([near, has] * 5)
+    assert splitter.forms == ("des",)
+    assert splitter.split(["a", "des", "oies"]) == {1: ["des"]}
+    assert splitter.split(["près", "Des", "oies"]) == {1: ["De", "les"]}
+    assert splitter.split(["rien"]) == {}
+    assert fit_word_splitter([near] * 5) is None
+    processor = learn_conllu_processor([near, has] * 5)
+    first, second = conllu_sentences(["près des lacs\n", "\n", "a des lacs\n"], processor, splitter)
+    assert first.words == ("près", "de", "les", "lacs")
+    assert first.extras[0][1].startswith("2-3\tdes\t")
+    assert second.words == ("a", "des", "lacs")

@@ -74,6 +74,17 @@ def test_parse_takes_a_language(package, monkeypatch, capsys):
     assert (code, "no model of the language 'yy'" in err) == (2, True)
 
 
+def test_the_command_that_installs_a_model(package, monkeypatch, capsys):
+    code, out, _ = call(monkeypatch, capsys, "models", "install", "fr")
+    assert (code, out) == (0, "pip install ./models/gramian-fr\n")
+    called = []
+    monkeypatch.setattr("subprocess.call", lambda command: called.append(command) or 3)
+    assert call(monkeypatch, capsys, "models", "install", "fr", "--run")[0] == 3
+    assert called == [[sys.executable, "-m", *out.split()]]
+    assert "one of fr, id" in call(monkeypatch, capsys, "models", "install", "zz")[2]
+    assert "'list' or 'install'" in call(monkeypatch, capsys, "models", "fetch")[2]
+
+
 def test_a_file_of_that_name_comes_first(package):
     (package / "gramian_fo" / "model.grammar").rename(package / "de")
     assert gramian.load("de").model.language == "fo"

@@ -79,7 +79,7 @@ SETTINGS = {
     "states": ExperimentSetting(16, quick=8),
     "test_sentences": ExperimentSetting(500, quick=60),
     "methods": ExperimentSetting(
-        ["pcfg", "spectral-cluster", "spectral-moments", "em", "split-merge", "spectral-em"],
+        ["pcfg", "spectral-cluster", "spectral-moments", "pivot", "em", "split-merge", "spectral-em"],
         quick=["pcfg", "spectral-cluster", "spectral-moments", "spectral-em"],
         choices=LABELS,
     ),

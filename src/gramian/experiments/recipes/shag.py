@@ -31,7 +31,7 @@ from gramian.evaluate.attachments import attachment_scores
 from gramian.experiments.data import Data, find_dependencies
 from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
 from gramian.experiments.published import published_table
-from gramian.experiments.results import Entry, Figure, Line, Picture, Results, Section, Table
+from gramian.experiments.results import Entry, Figure, Line, Picture, Results, Section, Spread, Table
 from gramian.trees import Sentence, read_conllu
 
 
@@ -119,9 +119,17 @@ def measure(task: Task) -> dict[str, Any]:
             expectation_maximisation, sequences, n_states=settings["states"], random_state=task["seed"]
         )
         figures, grammar = {}, None
-        for before, step in pairwise([0, *sorted(set(settings["steps"]))]):
+        steps = sorted(set(settings["steps"]))
+        em_seconds = 0.0
+        for before, step in pairwise([0, *steps]):
+            began = process_time()
             grammar = learn(max_iter=step - before, start=grammar or "random")
+            em_seconds += process_time() - began
             figures[f"uas after {step}"] = round(score(grammar)[0], 4)
+        began = process_time()
+        spectral(sequences, n_states=settings["states"])
+        figures["spectral_seconds"] = round(process_time() - began, 4)
+        figures["step_seconds"] = round(em_seconds / steps[-1], 4)
         return figures
     variant = VARIANTS[settings["variant"]]
     kwargs = {} if variant.states is not None else {"n_states": settings["states"]}
@@ -260,6 +268,16 @@ def sections(results: Results) -> list[Section]:
     if converging:
         shown = [*converging, *level(converging)]
         parts.append(Figure("figure-9b", "Figure 9b: iterations of EM", "iterations", score, shown))
+    if converging:
+        rows = []
+        for n in results.options["convergence_states"]:
+            step, whole = (
+                results.value(f"convergence/{n}", name, 3) for name in ("step_seconds", "spectral_seconds")
+            )
+            rows.append([n, step, whole, Spread(step.mean / whole.mean) if step and whole else None])
+        caption = "Seconds of one step of EM and of spectral learning, extended basis of factor 10 (the paper: at least twice as long)"
+        names = ["states", "one step of EM", "spectral learning", "ratio"]
+        parts.append(Table("seconds", caption, names, rows))
     if best_lines:
         about = "Figure 10: the best of each kind"
         parts.append(Figure("figure-10", about, "states", score, [*best_lines, *level(best_lines)]))

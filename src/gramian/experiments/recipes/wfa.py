@@ -10,10 +10,14 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
+from math import isfinite
 from time import process_time
 from typing import Any
 
-from gramian.automata import PNFAEM, Basis, NGram, SequenceModel, Sequences, hankel_blocks
+import numpy as np
+
+from gramian.automata import PNFAEM, WFA, Basis, NGram, SequenceModel, Sequences, hankel_blocks
+from gramian.automata.methods import METHODS, REMEDIES, learn
 from gramian.automata.spectral import spectral_factors
 from gramian.automata.string_formats import read_strings
 from gramian.automata.tagset import universal_tag
@@ -25,6 +29,7 @@ from gramian.experiments.results import Entry, Figure, Line, Results, Section, T
 from gramian.io.reading import peek_text
 
 _SYMBOLS = ("symbols", "symbols and empty")
+_SUBSTRINGS = re.compile("([1-9][0-9]{0,8})( without empty)?")
 _SIGNATURE = "word_error_rate|next symbol, STOP included|failures:none"
 TAGSETS = {"universal": "12 universal tags", "whole": "tags as they are"}
 _BASELINES = ("unigram", "bigram", "trigram")
@@ -55,28 +60,38 @@ def cells(data: Data, options: Options) -> list[Cell]:
     """Return a cell for the baselines, for each basis, and for each number of states of EM."""
     found = []
     for basis in options["bases"]:
-        if basis not in _SYMBOLS and not re.fullmatch("[1-9][0-9]{0,8}", basis):
+        if basis not in _SYMBOLS and not _SUBSTRINGS.fullmatch(basis):
             known = '"symbols", "symbols and empty"'
-            raise OptionError(f'bases: {known}, or a number of substrings such as "50", not {basis[:20]!r}')
+            examples = 'a number of substrings such as "50" or "50 without empty"'
+            raise OptionError(f"bases: {known}, or {examples}, not {basis[:20]!r}")
     for tagset in options["tagsets"]:
         _parts(data.files, tagset)  # refuses strings without universal tags before any run
         common = {"tagset": tagset, "train": options["train"]}
+        em_options = {"pseudo_count": options["em_pseudo_count"], **common}
         found.append(Cell(f"{tagset}/baselines", {**common, "curve": "baselines"}, repeats=False))
         for basis in options["bases"]:
             settings = {name: options[name] for name in ("states", "scaled")}
             settings |= {**common, "curve": "spectral", "basis": basis}
             found.append(Cell(f"{tagset}/spectral/{basis}", settings, repeats=False))
         for states in options["em_states"]:
-            settings = {**common, "curve": "em", "states": [states], "iterations": options["em_iterations"]}
+            settings = {
+                "curve": "em",
+                "states": [states],
+                "iterations": options["em_iterations"],
+                **em_options,
+            }
             found.append(Cell(f"{tagset}/em/{states}", settings))
         for states in options["convergence_states"]:
             settings = {
-                **common,
                 "curve": "convergence",
                 "states": states,
                 "steps": options["convergence_steps"],
+                **em_options,
             }
             found.append(Cell(f"{tagset}/convergence/{states}", settings))
+        for method in options["remedies"]:
+            settings = {**common, "curve": "remedy", "method": method, "states": options["remedy_states"]}
+            found.append(Cell(f"{tagset}/remedy/{method}", settings))
     return found
 
 
@@ -88,8 +103,18 @@ def measure(task: Task) -> dict[str, Any]:
         train = train.take(slice(settings["train"]))
     figures: dict[str, Any] = {"signature": _SIGNATURE}
     for name, model, seconds in learnt_models(settings, train, task["seed"]):
-        error_rate = next_symbol_scores(model, test).word_error_rate
-        figures |= {f"wer {name}": round(error_rate, 4), f"seconds {name}": round(seconds, 3)}
+        scores = next_symbol_scores(model, test)
+        figures |= {f"wer {name}": round(scores.word_error_rate, 4), f"seconds {name}": round(seconds, 3)}
+        if settings["curve"] == "remedy":
+            distribution = (
+                not isinstance(model, WFA)
+                or model.is_probabilistic(1e-6)
+                or settings["method"] == "quadratic"
+            )
+            figures["perplexity"] = (
+                round(scores.perplexity, 4) if distribution and isfinite(scores.perplexity) else None
+            )
+            figures["not_positive"] = round(100.0 * float(np.isneginf(model.log_score(test)).mean()), 2)
     return figures
 
 
@@ -111,7 +136,9 @@ def learnt_models(
         basis = (
             Basis.symbols(train.alphabet, empty=settings["basis"] != "symbols")
             if settings["basis"] in _SYMBOLS
-            else Basis.frequent(train, int(settings["basis"]))
+            else Basis.frequent(
+                train, int(settings["basis"].split()[0]), empty="without" not in settings["basis"]
+            )
         )
         blocks, ranks = hankel_blocks(train, basis), sorted(set(settings["states"]))
         factors = spectral_factors(blocks, ranks[-1], scaled=settings["scaled"], seed=seed)
@@ -123,12 +150,20 @@ def learnt_models(
     elif curve == "em":
         began = process_time()
         (n,) = settings["states"]
-        learner = PNFAEM(n, max_iter=settings["iterations"], pseudo_count=1e-3, random_state=seed)
+        learner = PNFAEM(
+            n, max_iter=settings["iterations"], pseudo_count=settings["pseudo_count"], random_state=seed
+        )
         model = learner.fit(train).model_
         yield f"{n}", model, process_time() - began
+    elif curve == "remedy":
+        began = process_time()
+        model = learn(train, settings["method"], settings["states"] or "auto", random_state=seed)
+        yield "remedy", model, process_time() - began
     else:
         began = process_time()
-        learner = PNFAEM(settings["states"], tolerance=0.0, pseudo_count=1e-3, random_state=seed)
+        learner = PNFAEM(
+            settings["states"], tolerance=0.0, pseudo_count=settings["pseudo_count"], random_state=seed
+        )
         for before, step in pairwise([0, *sorted(set(settings["steps"]))]):
             model = learner.set_params(max_iter=step - before).fit(train).model_
             learner.set_params(start=model)
@@ -145,7 +180,8 @@ def _section(results: Results, tagset: str) -> Section:
     spectral = []
     for basis in results.options["bases"]:
         points = ((n, results.value(f"{tagset}/spectral/{basis}", f"wer {n}")) for n in states)
-        spectral.append(Line.of(f"spectral, {basis}{' substrings' * basis.isdecimal()}", points))
+        name = _SUBSTRINGS.sub(r"\1 substrings\2", basis)
+        spectral.append(Line.of(f"spectral, {name}", points))
     em = Line.of("EM", ((n, results.value(f"{tagset}/em/{n}", f"wer {n}")) for n in em_states))
     steps = results.options["convergence_steps"]
 
@@ -192,9 +228,22 @@ def _section(results: Results, tagset: str) -> Section:
         figure(4, "EM", [em]),
         *([bottom] if any(line.points for line in converging) else []),
         figure(5, "the best of each", [best_spectral, em]),
+        *_remedies(results, tagset),
     ]
     text = "How often the next tag, or the end, is not the one predicted, in percent."
     return Section(TAGSETS[tagset], text, parts)
+
+
+def _remedies(results: Results, tagset: str) -> list[Table]:
+    """Return what becomes of negative probabilities by each remedy, if any was run."""
+    rows: list[list[Entry]] = []
+    for method in results.options["remedies"]:
+        if results.runs(cell := f"{tagset}/remedy/{method}"):
+            figures = {"wer remedy": 2, "perplexity": 4, "not_positive": 2, "seconds remedy": 1}
+            rows.append([method, *results.values(cell, **figures)])
+    columns = ["method", "error", "perplexity", "percent not positive", "seconds"]
+    caption = "Remedies for negative probabilities; only distributions have a perplexity"
+    return [Table(f"remedies-{tagset}", caption, columns, rows)] if rows else []
 
 
 TITLE = "Weighted automata: states against word error rate"
@@ -211,6 +260,9 @@ SETTINGS = {
     "em_iterations": ExperimentSetting(100, quick=20),
     "convergence_states": ExperimentSetting([5, 20, 40], quick=[8]),
     "convergence_steps": ExperimentSetting([1, 2, 5, 10, 15, 20, 30, 40, 60, 80, 100], quick=[1, 5, 10, 20]),
+    "em_pseudo_count": ExperimentSetting(1e-3),
+    "remedies": ExperimentSetting([*REMEDIES], quick=[], choices=METHODS),
+    "remedy_states": ExperimentSetting(0),
     "train": ExperimentSetting(0, quick=500),
 }
 RECIPE = Recipe("wfa", TITLE, ABOUT, find_treebank, SETTINGS, cells, measure, sections)
