@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from gramian.annotate.bank import AnnotationBank
 from gramian.annotate.proposals import LabelSet
 from gramian.annotate.session import AnnotationSession
-from gramian.web.annotation import AnnotationView
+from gramian.web.annotation_view import AnnotationView
 from gramian.web.app import create_app
 from gramian.web.explore import Explorer
 from gramian.web.service import Service

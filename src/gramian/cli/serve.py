@@ -86,7 +86,7 @@ def _annotate(service: Service, folder: str, from_scratch: bool, labels: str, ta
     from gramian.annotate.bank import AnnotationBank
     from gramian.annotate.proposals import LabelSet
     from gramian.annotate.session import AnnotationSession
-    from gramian.web.annotation import AnnotationView
+    from gramian.web.annotation_view import AnnotationView
 
     explorer = None if from_scratch else service.first_explorer
     parser = None if explorer is None else explorer.parser

@@ -15,7 +15,7 @@ from gramian.errors import InputError, OptionError
 from gramian.parsing.result import LOW_CONFIDENCE, ParseResult
 from gramian.parsing.sentences import ParseRequest
 from gramian.trees import Tree
-from gramian.web.annotation import AnnotationView
+from gramian.web.annotation_view import AnnotationView
 from gramian.web.explore import Explorer, Look
 from gramian.web.fields import Fields
 from gramian.web.latex import to_document, to_forest
