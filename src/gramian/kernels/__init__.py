@@ -100,7 +100,9 @@ class _Notice(event.Listener):
             self._left -= perf_counter() - self._began
 
     def _say(self) -> None:
-        _logger.warning("Compiling kernels for this machine. This takes about half a minute, once.")
+        _logger.warning(
+            "Compiling kernels for this machine. This takes about half a minute when a command first needs them."
+        )
 
 
 event.register("numba:compile", _Notice())  # type: ignore[no-untyped-call]

@@ -45,13 +45,17 @@ class PlacedText:
 
 
 class Gap(NamedTuple):
-    """A possible boundary behind ``text[:end]``: the last marks, the last word, the kind of the next word, and all features."""
+    """A possible boundary behind ``text[:end]``: the last marks, the last word, the kind of the next word, and all features.
+
+    `certain` is what a rule about full stops says, which no score overrules; None if no rule applies.
+    """
 
     end: int
     mark: str
     stem: str
     begins: str
     features: tuple[str, ...]
+    certain: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,8 @@ class SentenceSegmenter:
         return [SentenceSpan(*_stripped(text, span)) for span in spans if text[span.start : span.end].strip()]
 
     def _ends(self, gap: Gap) -> bool:
+        if gap.certain is not None:
+            return gap.certain
         return _by_rule(gap) if self.scores is None else self.scores.total(gap.features) > 0
 
 
@@ -179,7 +185,36 @@ def _gap(end_of_word: int, words: tuple[str, str, str, str], since: int, ahead: 
     ]
     if "." in mark:
         features += [f"length {min(len(stem), 5)} {begin}", f"last begin {low} {begins}"]
-    return Gap(end_of_word, mark, low, begins, tuple(features))
+    certain = _certain(words, since) if mark in (".", "%.") and not closed else None
+    return Gap(end_of_word, mark, low, begins, tuple(features), certain)
+
+
+def _certain(words: tuple[str, str, str, str], since: int) -> bool | None:
+    """Return whether a sentence ends behind a full stop, where initials, titles, amounts and the next word leave no doubt.
+
+    `since` is the number of words since the last possible end.
+    """
+    before, left, right, _ = words
+    stem, begins = _endings[left][2], _beginnings[right][0]
+    if not begins.startswith(("capital", "digit")):
+        return None
+    low = stem.lower()
+    if begins.startswith("digit"):
+        return False if low in _NUMBERED else None
+    if low in _TITLES:
+        return False
+    form = _form(stem.lstrip("$€£¥"))
+    if form == "dotted" and right in _STARTERS and low not in _ABBREVIATIONS:
+        return True
+    if _INITIAL.fullmatch(left):
+        is_name = (
+            _INITIAL.fullmatch(right) or _INITIAL.fullmatch(before) or before.rstrip(".").lower() in _TITLES
+        )
+        return False if is_name else None
+    if form == "number":
+        return True if since > 1 else None
+    is_word = stem.isalpha() and stem.islower() and len(stem) > 2 and low not in _ABBREVIATIONS
+    return True if is_word and _INITIAL.fullmatch(right) else None
 
 
 def _ending(word: str) -> tuple[str, bool, str]:
@@ -237,9 +272,18 @@ def _form(stem: str) -> str:
     return "word" if len(stem) > 3 else "short"
 
 
-_ABBREVIATIONS = (
-    "mr mrs ms dr prof st jr sr vs etc no vol fig e.g i.e cf al inc ltd co corp dept approx sen rep gov gen"
-)
+_TITLES = frozenset({"mr", "mrs", "ms", "dr", "prof", "rep", "sen", "gov", "gen", "lt", "col", "capt", "sgt"})
+_NUMBERED = frozenset({"no", "nos", "fig", "figs", "vol", "p", "pp", "ch", "sec", "eq"})
+_ABBREVIATIONS = _TITLES | _NUMBERED | {
+    "st", "jr", "sr", "vs", "etc", "e.g", "i.e", "cf", "al", "inc", "ltd", "co", "corp", "dept", "approx",
+    "p.s", "a.k.a",
+}  # fmt: skip
+_INITIAL = re.compile(r"(?:[A-Z]\.)+")
+_STARTERS = frozenset({
+    "A", "After", "All", "Although", "An", "And", "As", "At", "Because", "But", "Do", "For", "From", "He", "Her", "His", "How", "However",
+    "I", "If", "In", "Is", "It", "Its", "My", "No", "Not", "Now", "On", "One", "Our", "She", "So", "Some", "That", "The", "Their", "Then",
+    "There", "These", "They", "This", "Those", "To", "We", "What", "When", "Where", "While", "Who", "Why", "With", "Yes", "You", "Your",
+})  # fmt: skip
 
 
 def _by_rule(gap: Gap) -> bool:
@@ -248,6 +292,4 @@ def _by_rule(gap: Gap) -> bool:
         return True
     if gap.mark[-1:] not in (".", "!", "?", "…") or gap.begins.startswith(("lower", "sign")):
         return False
-    return gap.mark != "." or not (
-        gap.stem in _ABBREVIATIONS.split(" ") or (len(gap.stem) == 1 and gap.stem.isalpha())
-    )
+    return gap.mark != "." or not (gap.stem in _ABBREVIATIONS or (len(gap.stem) == 1 and gap.stem.isalpha()))

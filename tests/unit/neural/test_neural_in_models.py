@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import sys
 from dataclasses import replace
 
@@ -132,6 +133,13 @@ def test_what_it_says_counts_for_half_less_for_unknown_words(model):
     for weight in (2.0, "much"):
         with pytest.raises(OptionError, match="weight of an expert must be between 0 and 1"):
             model.with_weights({"neural": weight})
+
+
+def test_a_parser_that_has_used_it_can_be_pickled(model):
+    parser = Parser(model)
+    result = parser.parse(["the", "dog", "barks"])
+    copy = pickle.loads(pickle.dumps(parser))
+    assert str(copy.parse(["the", "dog", "barks"]).tree) == str(result.tree)
 
 
 def header_of(path):

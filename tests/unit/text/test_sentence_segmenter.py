@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gramian.text.sentence_segmenter import SentenceSegmenter
+from gramian.text.feature_scores import FeatureScores
+from gramian.text.sentence_segmenter import SentenceSegmenter, gaps
 from gramian.text.text_training import learn_segmenter
 
 
@@ -85,3 +86,29 @@ def test_what_is_learnt_goes_beyond_rules():
     assert parts(text, segmenter) == ["we saw the dog", "The abbr. Cat ran"]
     assert parts(text) != parts(text, segmenter)
     assert learn_segmenter([["one sentence only"]]).scores is None
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["Dr. J. R. Smith arrived.", "He sat down."],
+        ["It costs $5.", "Then we left."],
+        ["It rose by 3.5%.", "Analysts cheered."],
+        ["We live in the U.S.", "It is large."],
+        ["She left.", "J.K. Rowling wrote it."],
+        ["He came at 5 a.m.", "Then he slept."],
+        ["The U.S. Senate met Prof. A. B. Lee at 5 p.m. on Monday."],
+        ["It ended in 1999.", "In 2000 it began."],
+        ["See Fig. 3 and No. 5 of it."],
+    ],
+)
+def test_initials_titles_amounts_and_acronyms(sentences):
+    """Rules decide, whatever the scores of a model are."""
+    text = " ".join(sentences)
+    for weight in (-9.0, 9.0):
+        scores = FeatureScores.of({"bias": weight})
+        assert any(gap.certain is not None for gap in gaps(text))
+        cuts = {span.end for span in SentenceSegmenter(scores).segment(text)}
+        assert all((gap.end in cuts) == gap.certain for gap in gaps(text) if gap.certain is not None)
+    ends = {len(" ".join(sentences[: n + 1])) for n in range(len(sentences))}
+    assert all((gap.end in ends) == gap.certain for gap in gaps(text) if gap.certain is not None)
