@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 
 import pytest
 from tools.release_check import (
@@ -73,3 +74,14 @@ def test_every_guarantee_names_tests_or_commands_that_exist():
             file = part or file
             assert f"def {test}" in files[file], name
     assert len(rows) > 20
+
+
+def test_the_conda_recipe_needs_what_the_package_needs():
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    recipe = yaml.safe_load((ROOT / "tools" / "conda-forge" / "recipe.yaml").read_text("utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    wanted = {*project["dependencies"], *project["optional-dependencies"]["train"]}
+    renamed = {
+        line.replace(" ", "").replace("msgspec-python", "msgspec") for line in recipe["requirements"]["run"]
+    }
+    assert wanted == {line for line in renamed if not line.startswith("python>")}

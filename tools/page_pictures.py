@@ -1,6 +1,6 @@
 """Take the pictures of docs/howto/web-page.md in headless Chromium, with the current English model, and the tree of the README.
 
-    python -m tools.page_pictures [FOLDER]
+    python -m tools.page_pictures [FOLDER] [--only annotate]
 
 Beside the English model the page shows a grammar, a dependency parser and an automaton of a made-up English, which are learnt first (half a
 minute). chromium and chromedriver must be installed. Look at the pictures before you commit them.
@@ -38,6 +38,19 @@ LONG = (
 )
 
 
+SENTENCES = (
+    "I saw the girl with the telescope.",
+    "The ferry left the harbour before the storm reached the coast.",
+    "She gave him a book about the sea, and he read it on the train.",
+    "Nobody knew that the bridge was closed.",
+)
+ANNOTATE = {"tab": "annotate", "who": "anna", "name": "00001"}
+_ON_NODE = (  # what a key does on the first node with a name
+    "const node = [...document.querySelectorAll('svg.tree .node')].find((one) => one.getAttribute('aria-label').startsWith('{name}'));"
+    "node.focus(); node.dispatchEvent(new KeyboardEvent('keydown', {{ key: '{key}', bubbles: true }}));"
+)
+
+
 class Shot(NamedTuple):
     """A view of the page: its width, at most how much of its height, the address behind #, and what must be there."""
 
@@ -56,12 +69,16 @@ class Shot(NamedTuple):
 SHOTS = [
     Shot("node-light", 1280, 1200, {"s": SENTENCE, "n": "0.3"}, "#states .card"),
     Shot("text-light", 1280, 1250, {"s": TEXT}, "#sentences .sentence"),
-    Shot("compare-dark", 1280, 900, {"s": "Anna painted the boat in the harbour with a brush.", "m": "0 1"}, "[data-place='1'] .node"),
+    Shot("readings-dark", 1280, 900, {"s": "The old man saw the boat with a telescope."}, "[data-place='1'] .node"),
     Shot("bank-light", 1280, 1000, {"s": "{bank}"}, "table.bank td + td + td", "document.querySelector('#judge').click()"),
     Shot("states-light", 1280, 1400, {"tab": "states", "label": "VBD"}, "#view-states .card"),
     Shot("phone-light", 390, 1500, {"s": SENTENCE}, "svg.tree"),
     Shot("phone-dark", 390, 1500, {"s": LONG}, "svg.tree"),
     Shot("dependencies-dark", 1280, 1500, {"tab": "dependencies", "s": WOOD, "h": "1"}, "#head .paper"),
+    Shot("annotate-1-light", 1280, 900, ANNOTATE, "svg.tree .node"),
+    Shot("annotate-2-light", 1280, 900, ANNOTATE, "#anno-forbidden", _ON_NODE.format(name="NP: the girl with", key="x")),
+    Shot("annotate-3-light", 1280, 900, ANNOTATE, ".held", _ON_NODE.format(name="PP: with", key="Enter")),
+    Shot("annotate-4-dark", 1280, 900, {**ANNOTATE, "name": "00003"}, "#anno-question", _ON_NODE.format(name="PP: about", key="r")),
     Shot("automaton-light", 1280, 900, {"tab": "automaton", "q": "DT NN VBD DT NN IN DT NN ."}, "#automaton .bar"),
 ]  # fmt: skip
 
@@ -69,11 +86,13 @@ SHOTS = [
 def made_up_models(folder: Path) -> tuple[list[str], str]:
     """Learn models of a made-up English; return the options of gramian serve that show them, and a treebank."""
     sys.path.insert(0, str(ROOT / "examples"))
+    from gramian.annotate.bank import AnnotationBank
     from gramian.automata import PNFAEM, Sequences
     from gramian.dependency import SHAGParser
     from gramian.learn import SpectralClustering
     from gramian.parsing.model import Model
     from gramian.parsing.model_store import default_model_path, save_model
+    from gramian.text.rule_tokenizer import tokenize
     from gramian.treebank import Treebank
     from gramian.trees import HeadRules, to_dependencies
     from made_up_english import sample
@@ -87,6 +106,9 @@ def made_up_models(folder: Path) -> tuple[list[str], str]:
     tags = Sequences.from_strings([list(tree.tags) for tree in trees])
     PNFAEM(6, random_state=0).fit(tags).model_.save(folder / "tags.wfa")
     options = ["-m", str(default_model_path()), "-m", str(folder / "made-up.grammar")]
+    with AnnotationBank(folder / "sea-stories") as annotation_bank:
+        annotation_bank.add([[token.word for token in tokenize(sentence)] for sentence in SENTENCES])
+    options += ["--annotate", str(folder / "sea-stories")]
     options += ["--dependency", str(folder / "dependency.model"), "--automaton", str(folder / "tags.wfa")]
     return options, "\n".join(str(tree) for tree in sample(12, 3))
 
@@ -142,7 +164,9 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("folder", nargs="?", default=str(ROOT / "docs" / "_static"))
-    out = Path(options.parse_args().folder)
+    options.add_argument("--only", default="", help="take those whose names begin so")
+    given = options.parse_args()
+    out = Path(given.folder)
     (out / "tree.svg").write_text(tree(), encoding="utf-8")
     with tempfile.TemporaryDirectory() as temporary:
         shown, bank = made_up_models(Path(temporary))
@@ -153,7 +177,7 @@ def main() -> int:
             address = server.stdout.readline().strip()
             driver = browser(Path(temporary) / "profile")
             try:
-                for shot in SHOTS:
+                for shot in [shot for shot in SHOTS if shot.name.startswith(given.only)]:
                     picture = Image.open(BytesIO(take(driver, address, shot, bank))).convert("RGB")
                     picture.quantize(160, Image.Quantize.MAXCOVERAGE).save(
                         out / f"page-{shot.name}.png", optimize=True

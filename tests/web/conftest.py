@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+sys.path[:0] = [str(Path(__file__).parents[2] / "examples"), str(Path(__file__).parent)]
 
 ROWS = (
     ("The", "DT", 2, "det"),

@@ -157,15 +157,17 @@ def corpus() -> tuple[Make, Read]:
     )
 
     def make(random: Random) -> bytes:
-        kind = random.choice(("txt", "jsonl", "conllu", "parquet"))
+        kind = random.choice(("txt", "jsonl", "conllu", "csv", "parquet"))
         if kind == "parquet":
             data = mutated(random, table.getvalue(), [b"PAR1"])
         elif kind == "jsonl":
             data = b"\n".join(record_line(random) for _ in range(random.choice((1, 3, 9))))
             data = mutated(random, data, [b'"text"', b'"id"', b"[" * 2000]) if random.random() < 0.5 else data
         else:
-            text = SENTENCE * 3 if kind == "conllu" else long_text(random)
-            data = mutated(random, text.encode(), [b"# newdoc id = a\n", b"\n\n", b"\t"])
+            text = {"conllu": SENTENCE * 3, "csv": 'id;text\n7;"It rains; ""she"" reads."\n8;\n'}.get(
+                kind
+            ) or long_text(random)
+            data = mutated(random, text.encode(), [b"# newdoc id = a\n", b"\n\n", b"\t", b'"', b";", b"text"])
         return f"{kind}\n".encode() + data
 
     def read(made: bytes) -> None:

@@ -192,9 +192,15 @@ class AnnotationBank:
             return self._stored.get((annotator, name))
 
     def save(
-        self, annotator: str, name: str, annotation: Annotation, *, revision: int, undoable: bool = True
+        self,
+        annotator: str,
+        name: str,
+        annotation: Annotation,
+        *,
+        revision: int,
+        before: Annotation | None = None,
     ) -> StoredAnnotation:
-        """Save an annotation that was made from a revision, 0 for a new one; unless `undoable`, no earlier state is added for undo.
+        """Save an annotation that was made from a revision, 0 for a new one; `before` is the state that undo brings back, if any.
 
         A RevisionConflict is raised if the file has another revision by now.
         """
@@ -203,8 +209,8 @@ class AnnotationBank:
             if annotation.tree.words != self.words(name):
                 raise OptionError("the tree has other words than the sentence")
             history = old.history
-            if undoable and revision:
-                history = (*history, replace(old.annotation, comment=""))[-_LONGEST_HISTORY:]
+            if before is not None:
+                history = (*history, replace(before, comment=""))[-_LONGEST_HISTORY:]
             return self._store(annotator, name, StoredAnnotation(annotation, revision + 1, history))
 
     def undo(self, annotator: str, name: str, *, revision: int) -> StoredAnnotation:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import numpy as np
+
 from gramian.annotate.annotation import Annotation, build_tree
 from gramian.chart.constraints import Constraints, Span
 from gramian.chart.label_table import label_table
@@ -36,6 +38,23 @@ class LabelSet:
     tags: tuple[str, ...] = ("X",)
 
     @classmethod
+    def default(cls, parser: Parser | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return phrases and tags: those of a parser, the frequent ones first, or else common phrases and the universal tags."""
+        if parser is None:
+            return _PHRASES, _TAGS
+        grammar = parser.model.grammar
+        table = label_table(grammar.symbols, grammar.n_phrases)
+        use = grammar.before.sum(axis=1)
+        order = sorted(range(len(grammar.symbols)), key=lambda symbol: -float(use[symbol]))
+        phrases = dict.fromkeys(
+            part for symbol in order if symbol < grammar.n_phrases for part in table.bottom_up[symbol][::-1]
+        )
+        tags = dict.fromkeys(table.bottom_up[symbol][0] for symbol in order if symbol >= grammar.n_phrases)
+        symbol = int(np.searchsorted(grammar.state_start, int(grammar.root.argmax()), side="right")) - 1
+        root = table.bottom_up[symbol][-1]
+        return tuple(dict.fromkeys((root, *phrases))), tuple(tags)
+
+    @classmethod
     def of(cls, trees: Iterable[Tree]) -> LabelSet:
         """Return the labels of some trees, the frequent ones first.
 
@@ -52,6 +71,28 @@ class LabelSet:
         first = [label for label, _ in roots.most_common(1)]
         ordered = dict.fromkeys([*first, *(label for label, _ in phrases.most_common())])
         return cls(tuple(ordered) or cls.phrases, tuple(tag for tag, _ in tags.most_common()) or cls.tags)
+
+
+_PHRASES = ("S", "NP", "VP", "PP", "ADJP", "ADVP", "SBAR")
+_TAGS = (
+    "NOUN",
+    "VERB",
+    "ADJ",
+    "ADV",
+    "PRON",
+    "PROPN",
+    "DET",
+    "ADP",
+    "AUX",
+    "CCONJ",
+    "SCONJ",
+    "NUM",
+    "PART",
+    "INTJ",
+    "PUNCT",
+    "SYM",
+    "X",
+)
 
 
 class Proposal(NamedTuple):

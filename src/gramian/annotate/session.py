@@ -65,7 +65,9 @@ class AnnotationSession:
         """Return a sentence: as the annotator left it, or with a proposal."""
         stored = self.bank.find(annotator, name)
         if stored is not None:
-            return View(name, stored, None, self.generation)
+            _, proposal = self._proposer.revise(stored.annotation)
+            is_same = proposal.tree == stored.annotation.tree
+            return View(name, stored, proposal.confidences if is_same else None, self.generation)
         proposal, generation = self._proposal(name)
         return View(name, StoredAnnotation(Annotation(proposal.tree)), proposal.confidences, generation)
 
@@ -76,19 +78,20 @@ class AnnotationSession:
         proposal = Proposal(annotation.tree)
         if edit.changes_structure:
             annotation, proposal = self._proposer.revise(annotation)
-        return self._saved(annotator, name, annotation, revision, proposal)
+        return self._saved(annotator, name, before, annotation, revision, proposal)
 
     def finish(self, annotator: str, name: str, *, done: bool, revision: int, generation: int) -> View:
         """Accept the tree, or take that back."""
-        annotation = replace(self._current(annotator, name, revision, generation), done=done)
-        return self._saved(annotator, name, annotation, revision, Proposal(annotation.tree))
+        before = self._current(annotator, name, revision, generation)
+        annotation = replace(before, done=done)
+        return self._saved(annotator, name, before, annotation, revision, Proposal(annotation.tree))
 
     def comment(self, annotator: str, name: str, text: str, *, revision: int, generation: int) -> View:
         """Replace the comment on a sentence."""
         if len(text) > _LONGEST_COMMENT:
             raise OptionError(f"a comment has at most {_LONGEST_COMMENT:,} characters")
         annotation = replace(self._current(annotator, name, revision, generation), comment=text)
-        stored = self.bank.save(annotator, name, annotation, revision=revision, undoable=False)
+        stored = self.bank.save(annotator, name, annotation, revision=revision)
         return View(name, stored, None, self.generation)
 
     def undo(self, annotator: str, name: str, *, revision: int) -> View:
@@ -111,9 +114,15 @@ class AnnotationSession:
         return Annotation(proposal.tree)
 
     def _saved(
-        self, annotator: str, name: str, annotation: Annotation, revision: int, proposal: Proposal
+        self,
+        annotator: str,
+        name: str,
+        before: Annotation,
+        annotation: Annotation,
+        revision: int,
+        proposal: Proposal,
     ) -> View:
-        stored = self.bank.save(annotator, name, annotation, revision=revision)
+        stored = self.bank.save(annotator, name, annotation, revision=revision, before=before)
         confidences = proposal.confidences if proposal.tree == stored.annotation.tree else None
         return View(name, stored, confidences, self.generation)
 

@@ -21,6 +21,16 @@ def serve(
     ),
     dependency: str | None = typer.Option(None, help="A dependency parser that 'gramian dep train' wrote."),
     automaton: str | None = typer.Option(None, help="An automaton that 'gramian wfa train' wrote."),
+    annotate: str | None = typer.Option(
+        None, help="Folder of sentences to annotate in a tab of the page; it is made if it is missing."
+    ),
+    from_scratch: bool = typer.Option(
+        False, help="Annotate without a model until there are trees to train on."
+    ),
+    labels: str = typer.Option(
+        "", help="Phrase labels of a new bank, separated by commas; the first is that of sentences."
+    ),
+    tags: str = typer.Option("", help="Tags of a new bank, separated by commas."),
     host: str = typer.Option(
         "127.0.0.1", help="Address to listen on; the default is open to this machine only."
     ),
@@ -49,6 +59,8 @@ def serve(
     say("loading ...")
     # One question may ask for several trees, and others wait.
     service = _service(model, dependency, automaton, max_seconds / 6)
+    if annotate is not None:
+        _annotate(service, annotate, from_scratch, labels, tags)
     opened = listen(host, port)
     is_local = host in _LOOPBACK
     if not is_local:
@@ -67,6 +79,24 @@ def serve(
 
             webbrowser.open(address)
         run(app, opened)
+
+
+def _annotate(service: Service, folder: str, from_scratch: bool, labels: str, tags: str) -> None:
+    """Open a bank, which the server holds until it ends."""
+    from gramian.annotate.bank import AnnotationBank
+    from gramian.annotate.proposals import LabelSet
+    from gramian.annotate.session import AnnotationSession
+    from gramian.web.annotation_view import AnnotationView
+
+    explorer = None if from_scratch else service.first_explorer
+    parser = None if explorer is None else explorer.parser
+    chosen = [
+        tuple(label.strip() for label in given.split(",") if label.strip()) or default
+        for given, default in zip((labels, tags), LabelSet.default(parser), strict=True)
+    ]
+    bank = AnnotationBank(folder, LabelSet(*chosen))
+    session = AnnotationSession(bank, parser)
+    service.annotation = AnnotationView(session, explorer)
 
 
 def _service(models: list[str], dependency: str | None, automaton: str | None, seconds: float) -> Service:

@@ -20,6 +20,37 @@ from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.parser import Parser
 
+_CARD = """\
+---
+{header}
+---
+
+# {name}
+
+A constituency parser for gramian, saved by version {version}.
+
+```python
+import gramian.interop.hub
+
+parser = gramian.interop.hub.load_from_hub("{repository}")
+```
+
+## Training data
+
+{data}
+
+## Settings
+
+{options}
+
+## Scores on {source}
+
+{scores}
+
+## Licence
+
+The model is under {licence}; gramian itself is under the MIT licence.
+"""
 _SHOWN_OPTIONS = ("method", "n_states", "models", "max_iter", "horizontal", "vertical", "direction")
 _METRICS = {
     "f1": "F1",
@@ -48,65 +79,34 @@ def model_card(model: Model, repository: str, licence: str) -> str:
     ['language: "en"', 'library_name: "gramian"', 'license: "cc-by-sa-4.0"']
     """
     name, data, metrics = repository.rpartition("/")[2], model.data, model.metrics
-    header: dict[str, Any] = {
+    source = metrics.get("dev", "held-out trees")
+    scores = {title: metrics[key] for key, title in _METRICS.items() if key in metrics}
+    result = {
+        "task": {"type": "constituency-parsing"},
+        "dataset": {"type": "treebank", "name": source},
+        "metrics": [{"type": title, "value": value} for title, value in scores.items()],
+    }
+    header = {
         "language": model.language or "und",
         "library_name": "gramian",
         "license": licence.lower(),
-    }
-    header |= {"tags": ["constituency-parsing", "latent-variable-grammar"]}
-    scores = [(title, metrics[key]) for key, title in _METRICS.items() if key in metrics]
-    if scores:
-        task = {"type": "constituency-parsing"}
-        dataset = {"type": "treebank", "name": metrics.get("dev", "held-out trees")}
-        values = [{"type": title, "value": value} for title, value in scores]
-        header["model-index"] = [
-            {"name": name, "results": [{"task": task, "dataset": dataset, "metrics": values}]}
-        ]
-    lines = [
-        "---",
-        *(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in header.items()),
-        "---",
-        "",
-    ]
-    lines += [
-        f"# {name}",
-        "",
-        f"A constituency parser for gramian, saved by version {__version__}.",
-        "",
-    ]
-    lines += [
-        "```python",
-        "from gramian.interop.hub import load_from_hub",
-        "",
-        f'parser = load_from_hub("{repository}")',
-        "```",
-        "",
-    ]
-    lines += [
-        *_facts(
-            "Training data",
-            {key: data[key] for key in ("source", "trees", "words", "attribution") if key in data},
-        )
-    ]
-    lines += [
-        *_facts("Settings", {key: model.options[key] for key in _SHOWN_OPTIONS if key in model.options})
-    ]
-    lines += [*_facts(f"Scores on {metrics.get('dev', 'held-out trees')}", dict(scores))]
-    if "signature" in metrics:
-        lines += [f"Signature: `{metrics['signature']}`", ""]
-    return "\n".join(
-        [
-            *lines,
-            "## Licence",
-            "",
-            f"The model is under {licence}; gramian itself is under the MIT licence.",
-            "",
-        ]
+        "tags": ["constituency-parsing", "latent-variable-grammar"],
+    } | ({"model-index": [{"name": name, "results": [result]}]} if scores else {})
+    return _CARD.format(
+        header="\n".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in header.items()),
+        name=name,
+        repository=repository,
+        version=__version__,
+        data=_facts({key: data[key] for key in ("source", "trees", "words", "attribution") if key in data}),
+        options=_facts({key: model.options[key] for key in _SHOWN_OPTIONS if key in model.options}),
+        source=source,
+        scores=_facts(scores | ({"signature": metrics["signature"]} if "signature" in metrics else {})),
+        licence=licence,
     )
 
 
-def _facts(title: str, facts: Mapping[str, Any]) -> list[str]:
-    return [f"## {title}", "", *(f"- {key}: {value}" for key, value in facts.items()), ""] if facts else []
+def _facts(facts: Mapping[str, Any]) -> str:
+    return "\n".join(f"- {key}: {value}" for key, value in facts.items()) or "- not recorded"
 
 
 def save_folder(model: Model, folder: str | os.PathLike[str], repository: str, licence: str) -> None:

@@ -27,6 +27,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from gramian.annotate.bank import RevisionConflict
 from gramian.errors import GramianError
 from gramian.web.fields import Fields
 from gramian.web.service import Service
@@ -67,6 +68,9 @@ def create_app(
     routes = [_static(file) for file in (files("gramian.web") / "static").iterdir()]
     routes += [desk.route(question, "POST") for question in posted]
     routes += [desk.route(question, "GET") for question in got]
+    if service.annotation is not None:
+        routes += [desk.route(question, "POST") for question in service.annotation.reads]
+        routes += [desk.route(question, "POST", changes=True) for question in service.annotation.writes]
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -94,10 +98,15 @@ class _Desk:
         self._threads_for_long = asyncio.Semaphore(n_threads // 2)  # the others are left to short questions
         self.pool = ThreadPoolExecutor(n_threads, thread_name_prefix="gramian-web")
 
-    def route(self, question: Any, method: str) -> Route:
-        """Answer at the question's name, by the fields of the body or, of a GET, of the address."""
+    def route(self, question: Any, method: str, *, changes: bool = False) -> Route:
+        """Answer at the question's name, by the fields of the body or, of a GET, of the address.
+
+        What `changes` files is answered to the server's own page only.
+        """
 
         async def endpoint(request: Request) -> Response:
+            if changes:
+                _check_origin(request)
             if method == "GET":
                 return await self._answer(question, Fields(dict(request.query_params)))
             return await self._answer(question, _fields(await self._body(request)))
@@ -138,6 +147,8 @@ class _Desk:
             raise HTTPException(503, what) from None
         except asyncio.CancelledError:
             raise HTTPException(503, "the server is stopping; try: again later") from None
+        except RevisionConflict as error:
+            return _json({"error": str(error)}, 409)
         except GramianError as error:
             return _json({"error": str(error)}, 400)
         return _json(answer)
@@ -159,6 +170,13 @@ class _Desk:
             release = stack.pop_all()
         result.add_done_callback(lambda _: release.close())
         return await asyncio.shield(result)
+
+
+def _check_origin(request: Request) -> None:
+    """Refuse a change that another site's page asks for; browsers name the page in ``Origin``."""
+    origin = request.headers.get("origin")
+    if origin is not None and origin.partition("://")[2] != request.headers.get("host"):
+        raise HTTPException(403, "only this server's own page may change the bank")
 
 
 def _fields(body: bytes) -> Fields:

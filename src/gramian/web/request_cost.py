@@ -24,6 +24,8 @@ def is_long(request: str, fields: Fields, explorers: Sequence[Explorer]) -> bool
         return True
     if request in ("about", "export", "rule", "compare"):
         return False
+    if request.startswith("annotat"):
+        return request in ("annotate_next", "annotate_add")
     if not explorers:
         return True
     model = fields.whole("model", 0, len(explorers) - 1, 0)

@@ -15,6 +15,7 @@ from gramian.errors import InputError, OptionError
 from gramian.parsing.result import LOW_CONFIDENCE, ParseResult
 from gramian.parsing.sentences import ParseRequest
 from gramian.trees import Tree
+from gramian.web.annotation_view import AnnotationView
 from gramian.web.explore import Explorer, Look
 from gramian.web.fields import Fields
 from gramian.web.latex import to_document, to_forest
@@ -36,10 +37,17 @@ class Service:
         explorers: Sequence[Explorer],
         dependency: DependencyView | None = None,
         automaton: AutomatonView | None = None,
+        annotation: AnnotationView | None = None,
     ) -> None:
         self._explorers = list(explorers)
         self._dependency = dependency
         self._automaton = automaton
+        self.annotation = annotation
+
+    @property
+    def first_explorer(self) -> Explorer | None:
+        """The first model of trees, if there is one."""
+        return self._explorers[0] if self._explorers else None
 
     def warm_up(self) -> None:
         """Parse something with everything, so that the first answer does not wait for the compiler, and begin to read states."""
@@ -70,6 +78,7 @@ class Service:
             "low_confidence": LOW_CONFIDENCE,
             "dependency": self._dependency and self._dependency.about(),
             "automaton": self._automaton and self._automaton.about(),
+            "annotation": self.annotation is not None,
         }
 
     # -- trees -------------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ def folder(tmp_path):
     with AnnotationBank(tmp_path / "bank", LabelSet(("S", "NP"), ("X", "NNP"))) as bank:
         assert bank.add([WORDS, ("-LRB-",), WORDS]) == ["00001", "00002"]
         bank.save("anna", "00001", Annotation(TREE), revision=0)
-        bank.save("anna", "00001", STATE, revision=1)
+        bank.save("anna", "00001", STATE, revision=1, before=Annotation(TREE))
     return tmp_path / "bank"
 
 

@@ -66,6 +66,27 @@ def whole_parts():
         "features": ({"hashes": np.arange(3, dtype=np.uint32), "weights": np.zeros(3, np.float32)}, {}),
         "wfa": (WFA([1.0], [0.5], [[[0.5]]], ("a",)).arrays(), {"symbols": 1}),
         "pdfa": (PDFA([[1], [-1]], [[0.5, 0.5], [0.0, 1.0]], ("a",)).arrays(), {"symbols": 1}),
+        "word-classifier": (
+            {
+                "parts": np.array([[0, 1], [2, -1]], np.int32),
+                "coarse": np.array([0, 1], np.int32),
+                "candidates": np.array([0, 1, 1], np.int32),
+                "offsets": np.array([0, 1, 3], np.int32),
+                "weights": table,
+            },
+            {"numbers": 3, "keys": 2},
+        ),
+        "recurrent": (
+            {
+                "recurrent_weights": np.ones((1, 4, 1), np.float32),
+                "input_weights": np.ones((2, 4, 1), np.float32),
+                "gate_bias": np.ones((4, 1), np.float32),
+                "embedding": np.ones((2, 2), np.float32),
+                "output_weights": np.ones((1, 2), np.float32),
+                "output_bias": np.ones(2, np.float32),
+            },
+            {"symbols": 1},
+        ),
         "dependency-parser": (
             shag_arrays("grammar")
             | shag_arrays("backoff")

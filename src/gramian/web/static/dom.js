@@ -39,7 +39,7 @@ async function answer(response) {
   } catch {
     throw new Error(`the server answered ${response.status}`);
   }
-  if (!response.ok) throw new Error(body.error ?? `the server answered ${response.status}`);
+  if (!response.ok) throw Object.assign(new Error(body.error ?? `the server answered ${response.status}`), { status: response.status });
   return body;
 }
 

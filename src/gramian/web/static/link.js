@@ -1,10 +1,11 @@
 // What the link to the page holds; all the rest follows from it.
 
-export const TABS = ["trees", "bank", "states", "dependencies", "automaton"];
+export const TABS = ["trees", "bank", "annotate", "states", "dependencies", "automaton"];
 
 // s: what was typed, in: how it is read, m: models, d: decoders, k: best trees, i: sentence of a text, n: tree and node, st: states in
-// the tree, label: of the states, q and c: symbols and size of the automaton, h: word of the dependency tree.
-export const view = { tab: "trees", s: "", in: "auto", m: [0], d: ["max-recall"], k: 1, i: null, n: null, st: null, label: null, q: null, c: 6, h: null };
+// the tree, label: of the states, q and c: symbols and size of the automaton, h: word of the dependency tree,
+// who and name: annotator and sentence.
+export const view = { tab: "trees", s: "", in: "auto", m: [0], d: ["max-recall"], k: 1, i: null, n: null, st: null, label: null, q: null, c: 6, h: null, who: null, name: null };
 
 export function writeLink() {
   const parts = new URLSearchParams();
@@ -33,6 +34,8 @@ export function readLink(about) {
   view.i = whole("i", 0, 10_000);
   view.st = whole("st", 1, 1);
   view.n = /^\d+\.\d+$/.test(parts.get("n") ?? "") ? parts.get("n") : null;
+  view.who = parts.get("who");
+  view.name = parts.get("name");
   view.label = parts.get("label");
   view.q = parts.get("q");
 }

@@ -1,5 +1,6 @@
 // The page: the form, the tabs, and the trees that are asked for.
 
+import { annotateView } from "./annotate.js";
 import { bankView, topTrees } from "./bank.js";
 import { clear, closeMenu, copy, el, percent, post, get, say } from "./dom.js";
 import { setGlossary, startTips } from "./glossary.js";
@@ -266,6 +267,7 @@ async function show() {
   if (view.tab !== "trees") say("");
   if (view.tab === "trees") await parse();
   else if (view.tab === "bank") await bank();
+  else if (view.tab === "annotate") await annotateView(at("view-annotate"), view, (state) => { Object.assign(view, state); writeLink(); }).catch((error) => say(error.message, true));
   else if (view.tab === "states") await statesView();
   else if (view.tab === "dependencies")
     await dependencyView(at("view-dependencies"), { sentence: view.s, input: view.in, model: view.m[0] }, view.h,
@@ -284,6 +286,7 @@ async function start() {
     return;
   }
   at("tab-trees").hidden = at("tab-states").hidden = at("tab-bank").hidden = !about.models.length;
+  at("tab-annotate").hidden = !about.annotation;
   at("tab-dependencies").hidden = !about.dependency;
   at("tab-automaton").hidden = !about.automaton;
   setThreshold(about.low_confidence);

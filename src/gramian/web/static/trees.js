@@ -117,7 +117,8 @@ function edge(parent, child, layout) {
 export function describe(node, words) {
   const sure = node.confidence === null ? "" : `, ${percent(node.confidence)} sure`;
   const differs = node.differs ? ", differs" : node.moved ? ", attached elsewhere" : "";
-  return `${node.label || "root"}: ${words.slice(node.start, node.end).join(" ")}${sure}${differs}`;
+  const held = node.held ? ", kept" : "";
+  return `${node.label || "root"}: ${words.slice(node.start, node.end).join(" ")}${sure}${differs}${held}`;
 }
 
 function drawNode(node, words, choose) {
@@ -130,7 +131,7 @@ function drawNode(node, words, choose) {
   }, node.label || "·"));
   if (node.word !== null) parts.push(" ", svg("text", { class: "word", x: node.wordX, y: node.wordY + 5 }, node.word));
   return svg("g", {
-    class: `node${node.differs ? " differs" : ""}`, role: "treeitem", tabindex: node.number ? -1 : 0,
+    class: `node${node.differs ? " differs" : ""}${node.held ? " held" : ""}`, role: "treeitem", tabindex: node.number ? -1 : 0,
     "aria-level": node.depth, "aria-label": describe(node, words), "data-number": node.number,
     "data-tip": node.label, "data-more": [words.slice(node.start, node.end).join(" "), node.confidence === null ? "" : `${percent(node.confidence)} sure`, node.state]
       .filter(Boolean).join(" · "), onclick: () => choose(node),
