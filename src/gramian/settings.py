@@ -90,25 +90,13 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True)
 class Setting:
-    """A named value that a user may set.
-
-    Attributes
-    ----------
-    name : str
-    constraint : Constraint
-        Type and range.
-    default : object
-    about : str
-        What it means, in a sentence or two.
-    note : str
-        Where it applies, if not everywhere.
-    """
+    """A named value that a user may set."""
 
     name: str
-    constraint: Constraint
+    constraint: Constraint  #: type and range
     default: Any = None
-    about: str = ""
-    note: str = ""
+    about: str = ""  #: what it means, in a sentence or two
+    note: str = ""  #: where it applies, if not everywhere
 
     def checked(self, value: Any) -> Any:
         """Return a value in its usual type; raise an error if it breaks the constraint."""
@@ -160,8 +148,9 @@ def descriptions(kind: Any) -> dict[str, str]:
 
     Examples
     --------
-    >>> descriptions(Setting)["constraint"]
-    'Type and range.'
+    >>> from gramian.errors import MissingExtraError
+    >>> descriptions(MissingExtraError)["package"]
+    'Name of the dependency.'
     """
     found: dict[str, str] = {}
     text = inspect.getdoc(kind) or ""

@@ -13,22 +13,14 @@ from gramian.trees import Tree
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement of two annotators.
+    """Agreement of two annotators."""
 
-    Attributes
-    ----------
-    trees, exact : int
-        Sentences that both have finished, and those whose trees are equal.
-    f1 : float
-        Labelled F1 of the trees of one against those of the other, in percent.
-    phrase_kappa, tag_kappa : float
-        Cohen's kappa. Of phrases, the items are all spans of a sentence and the categories its labels, or none; of tags, the items are
-        words.
-    """
-
+    #: trees, exact: sentences that both have finished, and those whose trees are equal
     trees: int
     exact: int
-    f1: float
+    f1: float  #: labelled F1 of the trees of one against those of the other, in percent
+    #: phrase_kappa, tag_kappa: Cohen's kappa. Of phrases, the items are all spans of a sentence and the categories its labels, or none;
+    #: of tags, the items are words.
     phrase_kappa: float
     tag_kappa: float
 

@@ -13,25 +13,14 @@ from gramian.trees.tree import phrase, preterminal
 
 @dataclass(frozen=True)
 class Annotation:
-    """A tree and the decisions that hold for it.
-
-    Attributes
-    ----------
-    tree : Tree
-    required, forbidden : tuple of Span
-        Phrases that the annotator wants or does not want, each with its label.
-    tags : tuple of (int, str)
-        The words, counted from 0, whose tags the annotator has fixed.
-    done : bool
-        Whether the annotator accepted the tree.
-    comment : str
-    """
+    """A tree and the decisions that hold for it."""
 
     tree: Tree
+    #: required, forbidden: phrases that the annotator wants or does not want, each with its label
     required: tuple[Span, ...] = ()
     forbidden: tuple[Span, ...] = ()
-    tags: tuple[tuple[int, str], ...] = ()
-    done: bool = False
+    tags: tuple[tuple[int, str], ...] = ()  #: the words, counted from 0, whose tags the annotator has fixed
+    done: bool = False  #: whether the annotator accepted the tree
     comment: str = ""
 
     @property

@@ -15,22 +15,13 @@ _LABEL = re.compile(r"[^\s()]{1,40}")
 
 @dataclass(frozen=True)
 class Edit:
-    """One edit.
+    """One edit."""
 
-    Attributes
-    ----------
-    action : str
-        ``require`` keeps a phrase; ``release`` drops decisions about it; ``remove`` takes it out and forbids it; ``relabel`` gives it
-        another `label`; ``retag`` fixes the tag of a word; ``add`` puts a phrase over words; ``attach`` makes a phrase or a word a
-        child of the phrase `target`; ``split`` makes two phrases of one, the second from the word `at`.
-    node : Span
-        The phrase, with its label; of ``retag`` and for words that are attached, the span of the word.
-    label : str
-    target : Span, optional
-    at : int
-    """
-
+    #: ``require`` keeps a phrase; ``release`` drops decisions about it; ``remove`` takes it out and forbids it; ``relabel`` gives it
+    #: another `label`; ``retag`` fixes the tag of a word; ``add`` puts a phrase over words; ``attach`` makes a phrase or a word a child
+    #: of the phrase `target`; ``split`` makes two phrases of one, the second from the word `at`
     action: str
+    #: the phrase, with its label; of ``retag`` and for words that are attached, the span of the word
     node: Span
     label: str = ""
     target: Span | None = None

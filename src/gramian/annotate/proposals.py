@@ -26,14 +26,9 @@ _RELIABLE = (
 
 @dataclass(frozen=True)
 class LabelSet:
-    """The labels that annotators choose from; the first of each is the one where nothing is known.
+    """The labels that annotators choose from; the first of each is the one where nothing is known."""
 
-    Attributes
-    ----------
-    phrases, tags : tuple of str
-        The first phrase is that of whole sentences.
-    """
-
+    #: phrases, tags: the first phrase is that of whole sentences
     phrases: tuple[str, ...] = ("S",)
     tags: tuple[str, ...] = ("X",)
 

@@ -37,23 +37,13 @@ _LEAST_SHARE = 0.01  # of all prefixes in a cluster that becomes a state
 
 @dataclass(frozen=True, eq=False)
 class DFAApproximation:
-    """A deterministic automaton, and how faithful it is.
-
-    Attributes
-    ----------
-    machine : PDFA
-    merged : int
-        How many clusters were merged into others.
-    redirected : float
-        Share of the strings' moves that go to another state than that of the state vector they lead to.
-    uncovered : float
-        Share of the strings' moves for which there is no transition.
-    """
+    """A deterministic automaton, and how faithful it is."""
 
     machine: PDFA
-    merged: int
+    merged: int  #: how many clusters were merged into others
+    #: share of the strings' moves that go to another state than that of the state vector they lead to
     redirected: float
-    uncovered: float
+    uncovered: float  #: share of the strings' moves for which there is no transition
 
     def __str__(self) -> str:
         summary = f"{self.machine.n_states} states, {self.merged} merged, {100 * self.redirected:.1f} % of moves redirected"

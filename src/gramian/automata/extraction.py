@@ -33,24 +33,14 @@ _NOISE = 1e-12  # share of the largest singular value below which the others are
 
 @dataclass(frozen=True, eq=False)
 class Extraction:
-    """An automaton, and how near it comes to the black box that it was learnt from.
-
-    Attributes
-    ----------
-    model : WFA
-    queries : int
-        Different strings that the black box was asked about to learn.
-    mean_error, largest_error : float
-        Of absolute differences, on strings that were not used to learn.
-    disagreements : float
-        Share of these strings of which one says more than 0.5 and the other does not.
-    """
+    """An automaton, and how near it comes to the black box that it was learnt from."""
 
     model: WFA
-    queries: int
+    queries: int  #: different strings that the black box was asked about to learn
+    #: mean_error, largest_error: of absolute differences, on strings that were not used to learn
     mean_error: float
     largest_error: float
-    disagreements: float
+    disagreements: float  #: share of these strings of which one says more than 0.5 and the other does not
 
     def __str__(self) -> str:
         error = f"mean error {self.mean_error:.3g}, largest {self.largest_error:.3g}"

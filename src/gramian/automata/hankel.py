@@ -23,29 +23,15 @@ from gramian.errors import OptionError
 
 @dataclass(frozen=True, eq=False)
 class HankelBlocks:
-    """The sub-blocks of a Hankel matrix that spectral learning needs.
-
-    Attributes
-    ----------
-    basis : Basis
-    statistic : {"string", "prefix", "substring"}
-        Which function of strings the entries are.
-    matrix : csr_array of shape (n_prefixes, n_suffixes)
-        f(uv).
-    stacked : csr_array of shape (n_symbols * n_prefixes, n_suffixes)
-        f(usv); the rows of symbol s begin at ``s * n_prefixes``.
-    prefix_values : array of shape (n_prefixes,)
-        f(u).
-    suffix_values : array of shape (n_suffixes,)
-        f(v).
-    """
+    """The sub-blocks of a Hankel matrix that spectral learning needs."""
 
     basis: Basis
-    statistic: Statistic
-    matrix: sparse.csr_array
+    statistic: Statistic  #: which function of strings the entries are
+    matrix: sparse.csr_array  #: shape (n_prefixes, n_suffixes); f(uv)
+    #: shape (n_symbols * n_prefixes, n_suffixes); f(usv); the rows of symbol s begin at ``s * n_prefixes``
     stacked: sparse.csr_array
-    prefix_values: Array
-    suffix_values: Array
+    prefix_values: Array  #: shape (n_prefixes,); f(u)
+    suffix_values: Array  #: shape (n_suffixes,); f(v)
 
     def of_symbol(self, symbol: int) -> sparse.csr_array:
         """Return the block f(usv) of one symbol index."""

@@ -23,13 +23,6 @@ from gramian.errors import OptionError
 class Mixture(SequenceModel):
     """A convex combination of distributions over strings.
 
-    Attributes
-    ----------
-    parts : tuple of WFA or PDFA
-        Distributions over one alphabet.
-    weights : array of shape (n_parts,)
-        Positive, summing to one.
-
     Examples
     --------
     >>> short, long = (WFA([1.0], [stop], [[[1.0 - stop]]], ("a",)) for stop in (0.5, 0.1))
@@ -39,8 +32,8 @@ class Mixture(SequenceModel):
     """
 
     kind: ClassVar[str] = "mixture"
-    parts: tuple[WFA | PDFA, ...]
-    weights: Array
+    parts: tuple[WFA | PDFA, ...]  #: distributions over one alphabet
+    weights: Array  #: shape (n_parts,); positive, summing to one
     alphabet: tuple[Symbol, ...] = field(init=False)
 
     def __post_init__(self) -> None:

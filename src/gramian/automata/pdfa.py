@@ -22,14 +22,6 @@ from gramian.errors import OptionError
 class PDFA(SequenceModel):
     """A probabilistic deterministic automaton.
 
-    Attributes
-    ----------
-    successor : int32 array of shape (n_states, n_symbols)
-        The next state; -1 where there is none.
-    probability : array of shape (n_states, n_symbols + 1)
-        Of each symbol and, in the last column, of STOP; rows sum to one.
-    alphabet : tuple of str or int
-
     Examples
     --------
     >>> machine = PDFA([[1], [0]], [[1.0, 0.0], [0.5, 0.5]], ("a",))
@@ -40,7 +32,8 @@ class PDFA(SequenceModel):
     """
 
     kind: ClassVar[str] = "pdfa"
-    successor: npt.NDArray[np.int32]
+    successor: npt.NDArray[np.int32]  #: shape (n_states, n_symbols); the next state; -1 where there is none
+    #: shape (n_states, n_symbols + 1); of each symbol and, in the last column, of STOP; rows sum to one
     probability: Array
     alphabet: tuple[Symbol, ...]
 

@@ -23,24 +23,16 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class RecurrentModel(SequenceModel):
-    """An LSTM over strings.
-
-    Attributes
-    ----------
-    embedding : float32 array of shape (n_symbols + 1, n_inputs)
-        Of each symbol and, last, of START.
-    input_weights, recurrent_weights, gate_bias : float32 arrays of shapes (n_inputs, 4, n), (n, 4, n) and (4, n)
-        Of the input gate, the forget gate, the cell and the output gate, in this order.
-    output_weights, output_bias : float32 arrays of shapes (n, n_symbols + 1) and (n_symbols + 1,)
-        Of each symbol and, last, of STOP.
-    alphabet : tuple of str or int
-    """
+    """An LSTM over strings."""
 
     kind: ClassVar[str] = "recurrent"
-    embedding: Floats
+    embedding: Floats  #: shape (n_symbols + 1, n_inputs); of each symbol and, last, of START
+    #: input_weights, recurrent_weights, gate_bias: shapes (n_inputs, 4, n), (n, 4, n) and (4, n); of the input gate, the forget gate,
+    #: the cell and the output gate, in this order
     input_weights: Floats
     recurrent_weights: Floats
     gate_bias: Floats
+    #: output_weights, output_bias: shapes (n, n_symbols + 1) and (n_symbols + 1,); of each symbol and, last, of STOP
     output_weights: Floats
     output_bias: Floats
     alphabet: tuple[Symbol, ...]

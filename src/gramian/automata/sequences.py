@@ -24,15 +24,6 @@ Symbol = str | int
 class Sequences:
     """Strings over an alphabet.
 
-    Attributes
-    ----------
-    symbols : int32 array of shape (total_length,)
-        All strings, one after the other; -1 is a symbol outside the alphabet.
-    offsets : int64 array of shape (n_strings + 1,)
-        Where each string begins and ends in `symbols`.
-    alphabet : tuple of str or int
-        What each symbol index stands for.
-
     Examples
     --------
     >>> sample = Sequences.from_strings([["DT", "NN"], [], ["NN"]])
@@ -40,9 +31,10 @@ class Sequences:
     (3, ('DT', 'NN'), [0, 1, 1], [0, 2, 2, 3])
     """
 
+    #: shape (total_length,); all strings, one after the other; -1 is a symbol outside the alphabet
     symbols: npt.NDArray[np.int32]
-    offsets: npt.NDArray[np.int64]
-    alphabet: tuple[Symbol, ...]
+    offsets: npt.NDArray[np.int64]  #: shape (n_strings + 1,); where each string begins and ends in `symbols`
+    alphabet: tuple[Symbol, ...]  #: what each symbol index stands for
 
     @classmethod
     def from_strings(

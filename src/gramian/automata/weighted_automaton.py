@@ -28,15 +28,6 @@ class DivergenceError(GramianError):
 class WFA(SequenceModel):
     """A weighted finite automaton with real weights.
 
-    Attributes
-    ----------
-    initial : array of shape (n_states,)
-    final : array of shape (n_states,)
-    transitions : array of shape (n_symbols, n_states, n_states)
-        ``transitions[s, i, j]`` is the weight of going from state ``i`` to ``j`` with symbol ``s``.
-    alphabet : tuple of str or int
-        The symbols, in the order of `transitions`.
-
     Examples
     --------
     A coin that says ``a`` and goes on with probability one half:
@@ -51,10 +42,11 @@ class WFA(SequenceModel):
     """
 
     kind: ClassVar[str] = "wfa"
-    initial: Array
-    final: Array
+    initial: Array  #: shape (n_states,)
+    final: Array  #: shape (n_states,)
+    #: shape (n_symbols, n_states, n_states); ``transitions[s, i, j]`` is the weight of going from state ``i`` to ``j`` with symbol ``s``
     transitions: Array
-    alphabet: tuple[Symbol, ...]
+    alphabet: tuple[Symbol, ...]  #: the symbols, in the order of `transitions`
 
     def __post_init__(self) -> None:
         for name in ("initial", "final", "transitions"):

@@ -47,15 +47,6 @@ class Span:
 class Constraints:
     """What is known about a tree.
 
-    Attributes
-    ----------
-    uncrossed : tuple of Span
-        No phrase overlaps one of these without containing it or being contained. Labels say nothing here.
-    required : tuple of Span
-        A phrase stands on each, with the label if there is one. Several labels on one span are a unary chain.
-    forbidden : tuple of Span
-        No phrase stands on these, or none with the label.
-
     Examples
     --------
     >>> tree = Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")
@@ -63,9 +54,11 @@ class Constraints:
     S 0-3, NP 0-2, VP 2-3
     """
 
+    #: no phrase overlaps one of these without containing it or being contained. Labels say nothing here.
     uncrossed: tuple[Span, ...] = ()
+    #: a phrase stands on each, with the label if there is one. Several labels on one span are a unary chain.
     required: tuple[Span, ...] = ()
-    forbidden: tuple[Span, ...] = ()
+    forbidden: tuple[Span, ...] = ()  #: no phrase stands on these, or none with the label
 
     @classmethod
     def compatible_with(cls, tree: Tree) -> Constraints:

@@ -19,13 +19,6 @@ _IN_MISC = re.compile(r"(Head|NotHead)=([0-9]{1,9}(?:,[0-9]{1,9})*)")
 class ArcConstraints:
     """Known and forbidden heads of words; words count from 1, and 0 is the root.
 
-    Attributes
-    ----------
-    heads : mapping of int to int
-        The head of words.
-    forbidden : mapping of int to collection of int
-        Words that are not the head of a word.
-
     Examples
     --------
     >>> from gramian.trees import Token
@@ -34,7 +27,8 @@ class ArcConstraints:
     ArcConstraints(heads={2: 3}, forbidden={1: (0,)})
     """
 
-    heads: Mapping[int, int] = field(default_factory=dict)
+    heads: Mapping[int, int] = field(default_factory=dict)  #: the head of words
+    #: words that are not the head of a word
     forbidden: Mapping[int, Collection[int]] = field(default_factory=dict)
 
     @classmethod

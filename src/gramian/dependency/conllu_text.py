@@ -19,21 +19,11 @@ _EPOCHS = 5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WordSplitter:
-    """Decides by context whether a form is a word or a multiword token, such as French *des*: *des* or *de les*.
+    """Decides by context whether a form is a word or a multiword token, such as French *des*: *des* or *de les*."""
 
-    Attributes
-    ----------
-    forms : tuple of str
-        Ambiguous forms in lower case.
-    expansions : tuple of str
-        The words that each may stand for, separated by spaces.
-    classifier : WordClassifier
-        Its class 1 is a multiword token.
-    """
-
-    forms: tuple[str, ...]
-    expansions: tuple[str, ...]
-    classifier: WordClassifier
+    forms: tuple[str, ...]  #: ambiguous forms in lower case
+    expansions: tuple[str, ...]  #: the words that each may stand for, separated by spaces
+    classifier: WordClassifier  #: its class 1 is a multiword token
 
     def __post_init__(self) -> None:
         if len(self.forms) != len(self.expansions) or not all(map(str.split, self.expansions)):

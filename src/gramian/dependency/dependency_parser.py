@@ -34,27 +34,15 @@ ParseStatus = Literal["parsed", "backed off", "improper", "cut"]
 
 @dataclass(frozen=True)
 class DependencyParse:
-    """The parse of one sentence.
+    """The parse of one sentence."""
 
-    Attributes
-    ----------
-    words : Sentence
-        The input, including its arcs if it had any.
-    heads : tuple of int
-        Head of each word, counted from 1; 0 is the root.
-    relations : tuple of str
-        Relation of each word to its head.
-    confidences : tuple of float
-        Calibrated marginal of each arc, between 0 and 1; for crossing arcs, that of the lifted arc.
-    status : "parsed", "backed off", "improper" or "cut"
-        "backed off" if the marginals were interpolated with those of the back-off grammar, "improper" if they are not a distribution
-        and there is no back-off, "cut" if the sentence was parsed in pieces.
-    """
-
-    words: Sentence
-    heads: tuple[int, ...]
-    relations: tuple[str, ...]
+    words: Sentence  #: the input, including its arcs if it had any
+    heads: tuple[int, ...]  #: head of each word, counted from 1; 0 is the root
+    relations: tuple[str, ...]  #: relation of each word to its head
+    #: calibrated marginal of each arc, between 0 and 1; for crossing arcs, that of the lifted arc
     confidences: tuple[float, ...]
+    #: "backed off" if the marginals were interpolated with those of the back-off grammar, "improper" if they are not a distribution and
+    #: there is no back-off, "cut" if the sentence was parsed in pieces
     status: ParseStatus
 
     def sentence(self, *, confidence: bool = False) -> Sentence:
@@ -78,45 +66,22 @@ class DependencyParse:
 
 @dataclass(frozen=True, eq=False)
 class DependencyParser:
-    """A grammar of automata with everything that parsing needs; :class:`~gramian.dependency.SHAGParser` trains it.
+    """A grammar of automata with everything that parsing needs; :class:`~gramian.dependency.SHAGParser` trains it."""
 
-    Attributes
-    ----------
-    symbols : SymbolMap
-        Maps words to the symbols of the grammars.
-    grammar, backoff : SHAG
-        The grammar, and one that gives every projective tree a positive weight.
-    table : TokenTable
-        Maps words to the views that features of arcs read.
-    labeller : Labeller
-    scorer : ArcScorer or None
-        Factors on arcs, if the grammar was trained with them.
-    single_root : bool
-        Whether exactly one word of a sentence is attached to the root.
-    about : mapping
-        Training metadata.
-    tagger : MorphologicalTagger or None
-        Predicts tags, features and lemmas, for words without them.
-    text : TextProcessor or None
-        Segments and tokenizes text.
-    splitter : WordSplitter or None
-        Expands multiword tokens by context, if the treebank has ambiguous ones.
-    calibration : ArcCalibration
-        Turns marginals into confidences.
-    """
-
-    symbols: SymbolMap
+    symbols: SymbolMap  #: maps words to the symbols of the grammars
+    #: grammar, backoff: the grammar, and one that gives every projective tree a positive weight
     grammar: SHAG
     backoff: SHAG
-    table: TokenTable
+    table: TokenTable  #: maps words to the views that features of arcs read
     labeller: Labeller
-    scorer: ArcScorer | None = None
-    single_root: bool = True
-    about: Mapping[str, Any] = field(default_factory=dict)
-    tagger: MorphologicalTagger | None = None
-    text: TextProcessor | None = None
+    scorer: ArcScorer | None = None  #: factors on arcs, if the grammar was trained with them
+    single_root: bool = True  #: whether exactly one word of a sentence is attached to the root
+    about: Mapping[str, Any] = field(default_factory=dict)  #: training metadata
+    tagger: MorphologicalTagger | None = None  #: predicts tags, features and lemmas, for words without them
+    text: TextProcessor | None = None  #: segments and tokenizes text
+    #: expands multiword tokens by context, if the treebank has ambiguous ones
     splitter: WordSplitter | None = None
-    calibration: ArcCalibration = field(default_factory=ArcCalibration)
+    calibration: ArcCalibration = field(default_factory=ArcCalibration)  #: turns marginals into confidences
 
     def parse(
         self,

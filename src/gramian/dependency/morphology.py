@@ -31,19 +31,10 @@ _WHOLE = 3  # combinations of tags that occur less often have no weights of thei
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MorphologicalTagger:
-    """Predicts tags, features and lemmas.
+    """Predicts tags, features and lemmas."""
 
-    Attributes
-    ----------
-    tags : tuple of str
-        UPOS, XPOS and FEATS of each class, separated by tabs.
-    rules : tuple of str
-        Edit rules of lemmas.
-    tagger, lemmatiser : WordClassifier
-    """
-
-    tags: tuple[str, ...]
-    rules: tuple[str, ...]
+    tags: tuple[str, ...]  #: UPOS, XPOS and FEATS of each class, separated by tabs
+    rules: tuple[str, ...]  #: edit rules of lemmas
     tagger: WordClassifier
     lemmatiser: WordClassifier
 

@@ -27,19 +27,6 @@ LEFT, RIGHT = 0, 1
 class SHAG:
     """A grammar of automata over `symbols`.
 
-    Attributes
-    ----------
-    symbols : tuple of str
-        The alphabet. The root is symbol number ``len(symbols)``; the last of `symbols` is the unknown symbol.
-    initial, final : arrays of shape (2 (K + 1), n)
-        Row ``2 h + d`` belongs to head symbol h and direction d (0 left, 1 right).
-    operators : array of shape (R, n, n)
-        Transition operators; row 0 is zero.
-    rows : int32 array of shape (2 (K + 1), K)
-        Which operator each automaton uses for each modifier.
-    states : int32 array of shape (2 (K + 1),)
-        Number of states of each automaton; the others up to n are padding.
-
     Examples
     --------
     A verb with one noun on its left:
@@ -51,11 +38,14 @@ class SHAG:
     (1.0, 0.0)
     """
 
+    #: the alphabet. The root is symbol number ``len(symbols)``; the last of `symbols` is the unknown symbol.
     symbols: tuple[str, ...]
+    #: initial, final: shape (2 (K + 1), n); row ``2 h + d`` belongs to head symbol h and direction d (0 left, 1 right)
     initial: Array
     final: Array
-    operators: Array
-    rows: npt.NDArray[np.int32]
+    operators: Array  #: shape (R, n, n); transition operators; row 0 is zero
+    rows: npt.NDArray[np.int32]  #: shape (2 (K + 1), K); which operator each automaton uses for each modifier
+    #: shape (2 (K + 1),); number of states of each automaton; the others up to n are padding
     states: npt.NDArray[np.int32]
 
     @classmethod

@@ -71,30 +71,17 @@ ISOLATED = templates(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WordClassifier:
-    """Weights of parts of classes, and the candidates of words.
-
-    Attributes
-    ----------
-    n_parts : int
-    parts : int32 array of shape (T, M)
-        The parts of each class, then -1.
-    coarse : int32 array of shape (T,)
-        A coarser class for each class.
-    keys : tuple of str
-        Words (``w dogs``), words that are believed (``W dogs``), endings (``e ogs``) and shapes (``s Xx``).
-    offsets, candidates : int32 arrays
-        The classes of key k are ``candidates[offsets[k] : offsets[k + 1]]``, the most frequent first.
-    weights : float32 array
-        A power of two of hashed weights.
-    """
+    """Weights of parts of classes, and the candidates of words."""
 
     n_parts: int
-    parts: Ints
-    coarse: Ints
+    parts: Ints  #: shape (T, M); the parts of each class, then -1
+    coarse: Ints  #: shape (T,); a coarser class for each class
+    #: words (``w dogs``), words that are believed (``W dogs``), endings (``e ogs``) and shapes (``s Xx``)
     keys: tuple[str, ...]
+    #: offsets, candidates: the classes of key k are ``candidates[offsets[k] : offsets[k + 1]]``, the most frequent first
     offsets: Ints
     candidates: Ints
-    weights: npt.NDArray[np.float32]
+    weights: npt.NDArray[np.float32]  #: a power of two of hashed weights
 
     def __post_init__(self) -> None:
         names = ("parts", "coarse", "offsets", "candidates", "weights")

@@ -47,14 +47,6 @@ class AttachmentCounts:
 class AttachmentScores:
     """Attachment scores over sentences, in percent.
 
-    Attributes
-    ----------
-    rows : tuple of AttachmentCounts
-    labelled : bool
-        Whether relations were compared; without them `las` is `uas`.
-    subtypes : bool
-        Whether ``nsubj`` and ``nsubj:pass`` count as different.
-
     Examples
     --------
     >>> scores = attachment_scores([[2, 0, 2]], [[2, 0, 1]])
@@ -65,8 +57,8 @@ class AttachmentScores:
     """
 
     rows: tuple[AttachmentCounts, ...]
-    labelled: bool
-    subtypes: bool = True
+    labelled: bool  #: whether relations were compared; without them `las` is `uas`
+    subtypes: bool = True  #: whether ``nsubj`` and ``nsubj:pass`` count as different
 
     def value(self, metric: str) -> float:
         """Return ``uas``, ``las``, ``uas_no_punctuation`` or ``las_no_punctuation`` in percent."""

@@ -35,35 +35,16 @@ class Bin:
 
 @dataclass(frozen=True)
 class Reliability:
-    """How well confidences fit what came true.
-
-    Attributes
-    ----------
-    count : int
-    confidence : float
-        Mean confidence.
-    right : float
-        The share that is right.
-    ece : float
-        Expected calibration error over bins of equal width.
-    ece_mass : float
-        The same over bins with equally many predictions; equal confidences are never parted.
-    brier : float
-        Mean squared distance of the confidence from 1 if right, 0 if wrong.
-    log_loss : float
-        Mean of minus the natural logarithm of the probability given to what came true.
-    bins : tuple of Bin
-        Those of equal width that are not empty.
-    """
+    """How well confidences fit what came true."""
 
     count: int
-    confidence: float
-    right: float
-    ece: float
-    ece_mass: float
-    brier: float
-    log_loss: float
-    bins: tuple[Bin, ...]
+    confidence: float  #: mean confidence
+    right: float  #: the share that is right
+    ece: float  #: expected calibration error over bins of equal width
+    ece_mass: float  #: the same over bins with equally many predictions; equal confidences are never parted
+    brier: float  #: mean squared distance of the confidence from 1 if right, 0 if wrong
+    log_loss: float  #: mean of minus the natural logarithm of the probability given to what came true
+    bins: tuple[Bin, ...]  #: those of equal width that are not empty
 
 
 def reliability(

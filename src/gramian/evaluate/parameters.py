@@ -28,25 +28,6 @@ _HINT = f"write one of {', '.join(_VALUES)} and its value, or start the line wit
 class Parameters:
     """Settings of a bracket score.
 
-    Parameters
-    ----------
-    name : str
-        How a signature calls these settings.
-    labelled : bool
-        Whether the labels of two brackets must agree (``LABELED``).
-    cutoff : int
-        Greatest length of the sentences that are also scored apart (``CUTOFF_LEN``).
-    deleted : frozenset of str
-        Tags whose words, and labels whose brackets, are left out (``DELETE_LABEL``).
-    deleted_for_length : frozenset of str
-        Tags that do not count towards the length of a sentence (``DELETE_LABEL_FOR_LENGTH``).
-    equal_labels, equal_words : frozenset of (str, str)
-        Pairs that count as equal, either way round (``EQ_LABEL``, ``EQ_WORD``).
-    quotes : frozenset of str
-        Tags among which a quotation mark may be mistaken without losing the sentence (``QUOTE_LABEL``).
-    max_errors : int
-        More errors than this deserve a warning; EVALB would stop (``MAX_ERROR``).
-
     Examples
     --------
     >>> COLLINS.bracket_label("NP-SBJ-1"), COLLINS.bracket_label("TOP")
@@ -55,14 +36,19 @@ class Parameters:
     True
     """
 
-    name: str = field(default="custom", compare=False)
-    labelled: bool = True
-    cutoff: int = 40
+    name: str = field(default="custom", compare=False)  #: how a signature calls these settings
+    labelled: bool = True  #: whether the labels of two brackets must agree (``LABELED``)
+    cutoff: int = 40  #: greatest length of the sentences that are also scored apart (``CUTOFF_LEN``)
+    #: tags whose words, and labels whose brackets, are left out (``DELETE_LABEL``)
     deleted: frozenset[str] = frozenset()
+    #: tags that do not count towards the length of a sentence (``DELETE_LABEL_FOR_LENGTH``)
     deleted_for_length: frozenset[str] = frozenset()
+    #: equal_labels, equal_words: pairs that count as equal, either way round (``EQ_LABEL``, ``EQ_WORD``)
     equal_labels: frozenset[tuple[str, str]] = frozenset()
     equal_words: frozenset[tuple[str, str]] = frozenset()
+    #: tags among which a quotation mark may be mistaken without losing the sentence (``QUOTE_LABEL``)
     quotes: frozenset[str] = frozenset()
+    #: more errors than this deserve a warning; EVALB would stop (``MAX_ERROR``)
     max_errors: int = field(default=10, compare=False)
 
     @classmethod

@@ -30,44 +30,26 @@ class Status(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SentenceScore:
-    """Counts of one sentence; those of EVALB are 0 if it drops the sentence.
+    """Counts of one sentence; those of EVALB are 0 if it drops the sentence."""
 
-    Attributes
-    ----------
-    number : int
-        Position in the file, from 1.
-    length : int
-        Words of gold; punctuation counts, traces do not.
-    status : Status
-    matched, gold, predicted : int
-        Brackets in both trees, in gold, in the prediction.
-    crossing : int
-        Predicted brackets that cross a gold bracket.
-    words, correct_tags : int
-        Words that are not deleted, and those of them with gold's tag.
-    unlabelled_matched : int
-        Brackets in both trees whatever their labels.
-    tagged_matched, tagged_gold, tagged_predicted : int
-        Brackets when the prediction gets gold's tags, so that both trees lose the same words. A failed parse
-        has gold brackets only.
-    message : str
-        Why EVALB dropped the sentence, in its own words.
-    """
-
-    number: int
-    length: int
+    number: int  #: position in the file, from 1
+    length: int  #: words of gold; punctuation counts, traces do not
     status: Status
+    #: matched, gold, predicted: brackets in both trees, in gold, in the prediction
     matched: int = 0
     gold: int = 0
     predicted: int = 0
-    crossing: int = 0
+    crossing: int = 0  #: predicted brackets that cross a gold bracket
+    #: words, correct_tags: words that are not deleted, and those of them with gold's tag
     words: int = 0
     correct_tags: int = 0
-    unlabelled_matched: int = 0
+    unlabelled_matched: int = 0  #: brackets in both trees whatever their labels
+    #: tagged_matched, tagged_gold, tagged_predicted: brackets when the prediction gets gold's tags, so that both trees lose the same
+    #: words. A failed parse has gold brackets only.
     tagged_matched: int = 0
     tagged_gold: int = 0
     tagged_predicted: int = 0
-    message: str = ""
+    message: str = ""  #: why EVALB dropped the sentence, in its own words
 
     @property
     def recall(self) -> float:
@@ -162,14 +144,6 @@ class _Figure:
 class BracketScores:
     """Scores over sentences.
 
-    Attributes
-    ----------
-    rows : tuple of SentenceScore
-    parameters : Parameters
-        The settings under which the rows were counted.
-    limits : tuple of int, optional
-        Shortest and greatest length of the sentences taken; None for all.
-
     Examples
     --------
     >>> from gramian.evaluate import score
@@ -186,7 +160,8 @@ class BracketScores:
     """
 
     rows: tuple[SentenceScore, ...]
-    parameters: Parameters
+    parameters: Parameters  #: the settings under which the rows were counted
+    #: shortest and greatest length of the sentences taken; None for all
     limits: tuple[int, int] | None = None
 
     def __repr__(self) -> str:
@@ -300,20 +275,13 @@ class BracketScores:
 
 @dataclass(frozen=True, slots=True)
 class LabelScore:
-    """Counts of the brackets of one label over the valid sentences.
-
-    Attributes
-    ----------
-    label : str
-    gold, predicted : int
-        Brackets with this label.
-    gold_matched, predicted_matched : int
-        Those that found a partner; they differ only where two labels count as equal.
-    """
+    """Counts of the brackets of one label over the valid sentences."""
 
     label: str
+    #: gold, predicted: brackets with this label
     gold: int
     predicted: int
+    #: gold_matched, predicted_matched: those that found a partner; they differ only where two labels count as equal
     gold_matched: int
     predicted_matched: int
 

@@ -21,31 +21,17 @@ _TIE = 1e-9  # differences closer than this are equal
 
 @dataclass(frozen=True)
 class Comparison:
-    """Outcome of a test of two outputs on the same sentences.
+    """Outcome of a test of two outputs on the same sentences."""
 
-    Attributes
-    ----------
-    first, second : float
-        The two scores, in percent.
-    p_value : float
-        Two-sided: how often chance alone gives a difference at least this large.
-    interval : (float, float) or None
-        Between these lies the difference, at the confidence asked for; only from the bootstrap.
-    samples : int
-        Number of resamples or shuffles.
-    test : str
-        ``"bootstrap"`` or ``"randomisation"``.
-    seed : str
-        How the numbers were drawn.
-    """
-
+    #: first, second: the two scores, in percent
     first: float
     second: float
-    p_value: float
+    p_value: float  #: two-sided: how often chance alone gives a difference at least this large
+    #: between these lies the difference, at the confidence asked for; only from the bootstrap
     interval: tuple[float, float] | None
-    samples: int
-    test: str
-    seed: str
+    samples: int  #: number of resamples or shuffles
+    test: str  #: ``"bootstrap"`` or ``"randomisation"``
+    seed: str  #: how the numbers were drawn
 
     @property
     def difference(self) -> float:

@@ -31,21 +31,11 @@ _LARGEST = 10**9
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting of an experiment.
+    """One setting of an experiment."""
 
-    Attributes
-    ----------
-    name : str
-        Such as ``"states/best/8"``; ``--only`` matches it.
-    settings : dict
-        JSON values; what the recipe needs to know to measure it.
-    repeats : bool
-        False if nothing in it is left to chance, so that one run is enough.
-    """
-
-    name: str
-    settings: dict[str, Any]
-    repeats: bool = True
+    name: str  #: such as ``"states/best/8"``; ``--only`` matches it
+    settings: dict[str, Any]  #: JSON values; what the recipe needs to know to measure it
+    repeats: bool = True  #: false if nothing in it is left to chance, so that one run is enough
 
 
 @dataclass(frozen=True)
@@ -77,30 +67,17 @@ class ExperimentSetting:
 
 @dataclass(frozen=True)
 class Recipe:
-    """An experiment that can be run on any data of its kind.
-
-    Attributes
-    ----------
-    name, title, about : str
-    data : callable
-        Finds the data in what the user named.
-    settings : mapping of str to ExperimentSetting
-    cells : callable
-        Data and the values of all settings to cells.
-    measure : callable
-        A task (settings, seed and files) to its figures. Runs in a worker.
-    sections : callable
-        Results to what the report shows.
-    """
+    """An experiment that can be run on any data of its kind."""
 
     name: str
     title: str
     about: str
-    data: Callable[[str], Data]
+    data: Callable[[str], Data]  #: finds the data in what the user named
     settings: Mapping[str, ExperimentSetting]
-    cells: Callable[[Data, Options], Sequence[Cell]]
+    cells: Callable[[Data, Options], Sequence[Cell]]  #: data and the values of all settings to cells
+    #: a task (settings, seed and files) to its figures. Runs in a worker.
     measure: Callable[[Task], dict[str, Any]]
-    sections: Callable[[Results], list[Section]]
+    sections: Callable[[Results], list[Section]]  #: results to what the report shows
 
     def declared(self) -> dict[str, Setting]:
         """Return the settings of the experiment, by name."""
@@ -117,21 +94,11 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is going to be run.
-
-    Attributes
-    ----------
-    recipe : Recipe
-    data : Data
-    options : mapping
-        All settings, as they are used.
-    seeds : int
-    cells : tuple of Cell
-    """
+    """What is going to be run."""
 
     recipe: Recipe
     data: Data
-    options: Options
+    options: Options  #: all settings, as they are used
     seeds: int
     cells: tuple[Cell, ...] = field(repr=False)
 

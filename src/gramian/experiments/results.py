@@ -18,17 +18,6 @@ _SHUFFLES = 2000
 class Spread:
     """A figure over seeds.
 
-    Attributes
-    ----------
-    mean : float
-    deviation : float
-        Standard deviation; 0 of a single run.
-    runs : int
-    mark : str
-        ``*`` if it differs from what it is compared with at p < 0.05, ``**`` at p < 0.01.
-    digits : int
-        To show after the point.
-
     Examples
     --------
     >>> str(Spread.of([80.0, 82.0]))
@@ -36,10 +25,10 @@ class Spread:
     """
 
     mean: float
-    deviation: float = 0.0
+    deviation: float = 0.0  #: standard deviation; 0 of a single run
     runs: int = 1
-    mark: str = ""
-    digits: int = 2
+    mark: str = ""  #: ``*`` if it differs from what it is compared with at p < 0.05, ``**`` at p < 0.01
+    digits: int = 2  #: to show after the point
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:

@@ -30,24 +30,13 @@ _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "matplotlib", "distribut
 
 @dataclass(frozen=True)
 class Experiment:
-    """What an experiment found.
-
-    Attributes
-    ----------
-    plan : Plan
-    results : Results
-    sections : list of Section
-        What the report shows.
-    failures : list of Outcome
-    folder : Path
-        With ``report.html``, ``runs.jsonl``, ``runs.csv``, ``manifest.json``, ``settings.toml``, and folders of figures, tables
-        and runs.
-    """
+    """What an experiment found."""
 
     plan: Plan
     results: Results
-    sections: list[Section]
+    sections: list[Section]  #: what the report shows
     failures: list[Outcome]
+    #: with ``report.html``, ``runs.jsonl``, ``runs.csv``, ``manifest.json``, ``settings.toml``, and folders of figures, tables and runs
     folder: Path
 
     @property

@@ -34,20 +34,11 @@ EXPERT_KINDS = {
 
 @dataclass(frozen=True)
 class ExpertPart:
-    """An expert as a part of a model.
+    """An expert as a part of a model."""
 
-    Attributes
-    ----------
-    kind : {"crf", "neural"}
-        A span CRF, or a neural span scorer.
-    model : SpanModel or NeuralModel
-    weight : float, optional
-        Its weight beside the grammars, if that was tuned; else that of its kind.
-    """
-
-    kind: str
+    kind: str  #: a span CRF, or a neural span scorer
     model: ExpertModel
-    weight: float | None = None
+    weight: float | None = None  #: its weight beside the grammars, if that was tuned; else that of its kind
 
     def __post_init__(self) -> None:
         if self.kind not in EXPERT_KINDS:

@@ -51,28 +51,15 @@ def expected_brackets(
 
 @dataclass(frozen=True)
 class RerankModel:
-    """What a reranker has learnt; safe to share between threads.
+    """What a reranker has learnt; safe to share between threads."""
 
-    Attributes
-    ----------
-    k : int
-        How many trees it chooses from.
-    frequent : tuple of str
-        Lower-cased words that stand for themselves; others are known by their form.
-    heads : HeadRules or None
-    dense : ndarray of float64
-        Weight of each column of :attr:`gramian.experts.rerank_candidates.Candidates.dense`.
-    weights : ndarray of float32
-        Of the features; a power of two.
-    base : float
-        What the base model's posteriors of brackets count beside the reranker's; see :func:`expected_brackets`.
-    """
-
-    k: int
-    frequent: tuple[str, ...]
+    k: int  #: how many trees it chooses from
+    frequent: tuple[str, ...]  #: lower-cased words that stand for themselves; others are known by their form
     heads: HeadRules | None
+    #: weight of each column of :attr:`gramian.experts.rerank_candidates.Candidates.dense`
     dense: npt.NDArray[np.float64]
-    weights: npt.NDArray[np.float32]
+    weights: npt.NDArray[np.float32]  #: of the features; a power of two
+    #: what the base model's posteriors of brackets count beside the reranker's; see :func:`expected_brackets`
     base: float = 0.0
 
     @cached_property

@@ -27,26 +27,14 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SpanModel:
-    """Weights of hashed features of labels, tags and rules in their sentence.
+    """Weights of hashed features of labels, tags and rules in their sentence."""
 
-    Attributes
-    ----------
-    symbols : tuple of str
-        Of the binarised treebank: phrases, then tags.
-    n_phrases : int
-    frequent : tuple of str
-        Lower-cased words that have features of their own; others are known by their form.
-    tag_weights : ndarray of float32
-        Of the tagger whose guesses the features see.
-    weights : ndarray of float32
-        One a slot; their number is a power of two.
-    """
-
-    symbols: tuple[str, ...]
+    symbols: tuple[str, ...]  #: of the binarised treebank: phrases, then tags
     n_phrases: int
+    #: lower-cased words that have features of their own; others are known by their form
     frequent: tuple[str, ...]
-    tag_weights: Floats
-    weights: Floats
+    tag_weights: Floats  #: of the tagger whose guesses the features see
+    weights: Floats  #: one a slot; their number is a power of two
 
     def __repr__(self) -> str:
         sizes = {"symbol": self.symbols, "frequent word": self.frequent, "weight": self.weights}

@@ -39,46 +39,24 @@ class Emissions(NamedTuple):
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Tag and state scores of words.
-
-    Attributes
-    ----------
-    tags : tuple of str
-    n_states : ndarray of int32, shape (n_tags,)
-    tag_prior : ndarray of float32, shape (n_tags,)
-    words : tuple of str
-    word_count : ndarray of int32
-    entry_start : ndarray of int32, shape (n_words + 1,)
-        The entries of each word.
-    entry_tag : ndarray of int32
-    entry_probability : ndarray of float32
-        ``P(tag | word)``.
-    entry_states : ndarray of float32
-        ``P(state | tag, word) / P(state | tag)``, entries one after the other; zeros where the word was not seen with the tag in a tree,
-        and so has the states of its class.
-    features : tuple of str
-        Word-form features of the model that guesses tags of unknown words.
-    feature_weights : ndarray of float32, shape (n_features + 1, n_tags)
-        Their weights; the last row is the bias.
-    classes : tuple of str
-        Classes (tag number, shape, suffix) whose states are known, ``"3 x/ing"``; the tag number alone stands for all rare words.
-    class_states : ndarray of float32
-        ``P(state | tag, class) / P(state | tag)``, classes one after the other.
-    """
+    """Tag and state scores of words."""
 
     tags: tuple[str, ...]
-    n_states: Ints
-    tag_prior: Floats
+    n_states: Ints  #: shape (n_tags,)
+    tag_prior: Floats  #: shape (n_tags,)
     words: tuple[str, ...]
     word_count: Ints
-    entry_start: Ints
+    entry_start: Ints  #: shape (n_words + 1,); the entries of each word
     entry_tag: Ints
-    entry_probability: Floats
+    entry_probability: Floats  #: ``P(tag | word)``
+    #: ``P(state | tag, word) / P(state | tag)``, entries one after the other; zeros where the word was not seen with the tag in a tree,
+    #: and so has the states of its class
     entry_states: Floats
-    features: tuple[str, ...]
-    feature_weights: Floats
+    features: tuple[str, ...]  #: word-form features of the model that guesses tags of unknown words
+    feature_weights: Floats  #: shape (n_features + 1, n_tags); their weights; the last row is the bias
+    #: classes (tag number, shape, suffix) whose states are known, ``"3 x/ing"``; the tag number alone stands for all rare words
     classes: tuple[str, ...]
-    class_states: Floats
+    class_states: Floats  #: ``P(state | tag, class) / P(state | tag)``, classes one after the other
     min_tag_probability: float = 1e-4
 
     @cached_property

@@ -22,51 +22,29 @@ _ROWS = 4096  # of tensors that are summed at a time
 
 @dataclass(frozen=True, repr=False)
 class LPCFG:
-    """A grammar whose symbols have hidden states.
+    """A grammar whose symbols have hidden states."""
 
-    Attributes
-    ----------
-    symbols : tuple of str
-        Phrases, then tags.
-    n_phrases : int
-    n_states : ndarray of int32, shape (n_symbols,)
-    state_prior : ndarray of float32
-        For each symbol the share of each of its states; symbols one after the other.
-    root : ndarray of float32
-        Probability of each symbol and state at the root, laid out as `state_prior`.
-    binary_rules : ndarray of int32, shape (R, 3)
-    binary : ndarray of float32
-        One block of shape (m_parent, m_left, m_right) a rule, one after the other; none for a rule that `factors` hold.
-    unary_rules : ndarray of int32, shape (U, 2)
-    unary : ndarray of float32
-        One block of shape (m_phrase, m_tag) a rule.
-    before, after : ndarray of float32, shape (n_symbols, n_tags + 1)
-        Share of a symbol times the chance of each tag just before it, and chance of each tag just after it; the last column is
-        the edge of the sentence. They guess outside values where the coarse chart is pruned.
-    lexicon : Lexicon
-    binary_weight, unary_weight, root_weight : ndarray of float64, optional
-        Probability of each rule, and of each symbol at the root, when states are summed out. Needed only where the blocks are not
-        probabilities (observable operators); otherwise they follow from the blocks.
-    factors : Factors, optional
-        Binary rules of low rank.
-    """
-
-    symbols: tuple[str, ...]
+    symbols: tuple[str, ...]  #: phrases, then tags
     n_phrases: int
-    n_states: Ints
-    state_prior: Floats
-    root: Floats
-    binary_rules: Ints
+    n_states: Ints  #: shape (n_symbols,)
+    state_prior: Floats  #: for each symbol the share of each of its states; symbols one after the other
+    root: Floats  #: probability of each symbol and state at the root, laid out as `state_prior`
+    binary_rules: Ints  #: shape (R, 3)
+    #: one block of shape (m_parent, m_left, m_right) a rule, one after the other; none for a rule that `factors` hold
     binary: Floats
-    unary_rules: Ints
-    unary: Floats
+    unary_rules: Ints  #: shape (U, 2)
+    unary: Floats  #: one block of shape (m_phrase, m_tag) a rule
+    #: before, after: shape (n_symbols, n_tags + 1); share of a symbol times the chance of each tag just before it, and chance of each
+    #: tag just after it; the last column is the edge of the sentence. They guess outside values where the coarse chart is pruned.
     before: Floats
     after: Floats
     lexicon: Lexicon
+    #: binary_weight, unary_weight, root_weight: probability of each rule, and of each symbol at the root, when states are summed out.
+    #: Needed only where the blocks are not probabilities (observable operators); otherwise they follow from the blocks.
     binary_weight: npt.NDArray[np.float64] | None = None
     unary_weight: npt.NDArray[np.float64] | None = None
     root_weight: npt.NDArray[np.float64] | None = None
-    factors: Factors | None = None
+    factors: Factors | None = None  #: binary rules of low rank
 
     def __repr__(self) -> str:
         """Say how large it is."""

@@ -63,25 +63,13 @@ class _WeightIndex(TypedDict):
 
 @dataclass(frozen=True, eq=False)
 class Encoder:
-    """What a model says about the encoder that it was learnt with.
+    """What a model says about the encoder that it was learnt with."""
 
-    Attributes
-    ----------
-    path : str
-        The folder.
-    digest : str
-        Hash of its files; see :func:`folder_digest`.
-    size : int
-        Numbers in a vector.
-    pooling : {"first", "mean"}
-    weights : mapping of str to ndarray of float16
-        Those that learning changed; none if it left the encoder as it was.
-    """
-
-    path: str
-    digest: str
-    size: int
+    path: str  #: the folder
+    digest: str  #: hash of its files; see :func:`folder_digest`
+    size: int  #: numbers in a vector
     pooling: str = "first"
+    #: those that learning changed; none if it left the encoder as it was
     weights: Mapping[str, npt.NDArray[np.float16]] = field(default_factory=dict)
 
     @cached_property

@@ -30,41 +30,24 @@ Ints = npt.NDArray[np.int64]
 
 
 class PaddedBatch(NamedTuple):
-    """Sentences side by side, filled up to the longest.
+    """Sentences side by side, filled up to the longest."""
 
-    Attributes
-    ----------
-    words, vectors : Tensor of int64, shape (n_sentences, longest + 2)
-    forms : Tensor of int64, shape (n_sentences, longest + 2)
-        Of each word, its row in `characters`.
-    characters : Tensor of int64, shape (n_forms, longest_form)
-    form_lengths, lengths : Tensor of int64
-        Characters of forms and words of sentences; on the CPU.
-    tags : Tensor of int64, shape (n_tags, 3)
-        Sentence, word and tag.
-    spans : Tensor of int64, shape (n_spans, 3)
-        Sentence, cell and chain of each span that has a label.
-    tag_shares, span_shares, weights : Tensor of float32
-        The probabilities of tags and spans times the weights of their sentences, and these weights.
-    numbers : Tensor of int64, shape (n_sentences,)
-        Which examples these are; on the CPU.
-    sentences : tuple of tuples of str
-        The words as written, for an encoder.
-    """
-
+    #: words, vectors: shape (n_sentences, longest + 2)
     words: torch.Tensor
     vectors: torch.Tensor
-    forms: torch.Tensor
-    characters: torch.Tensor
+    forms: torch.Tensor  #: shape (n_sentences, longest + 2); of each word, its row in `characters`
+    characters: torch.Tensor  #: shape (n_forms, longest_form)
+    #: form_lengths, lengths: characters of forms and words of sentences; on the CPU
     form_lengths: torch.Tensor
     lengths: torch.Tensor
-    tags: torch.Tensor
-    spans: torch.Tensor
+    tags: torch.Tensor  #: shape (n_tags, 3); sentence, word and tag
+    spans: torch.Tensor  #: shape (n_spans, 3); sentence, cell and chain of each span that has a label
+    #: tag_shares, span_shares, weights: the probabilities of tags and spans times the weights of their sentences, and these weights
     tag_shares: torch.Tensor
     span_shares: torch.Tensor
     weights: torch.Tensor
-    numbers: torch.Tensor
-    sentences: tuple[tuple[str, ...], ...] = ()
+    numbers: torch.Tensor  #: shape (n_sentences,); which examples these are; on the CPU
+    sentences: tuple[tuple[str, ...], ...] = ()  #: the words as written, for an encoder
 
     def to(self, device: torch.device) -> PaddedBatch:
         """Return the batch on a device; lengths stay on the CPU, where packing wants them."""
@@ -156,17 +139,11 @@ def _tensor(table: npt.NDArray[Any]) -> torch.Tensor:
 
 
 class NetScores(NamedTuple):
-    """What a net says about a batch.
+    """What a net says about a batch."""
 
-    Attributes
-    ----------
-    spans : Tensor, shape (n_sentences, n_cells, n_chains)
-        By width, then start, of the longest sentence; a span without a label scores 0.
-    tags : Tensor, shape (n_sentences, longest, n_tags)
-    """
-
+    #: shape (n_sentences, n_cells, n_chains); by width, then start, of the longest sentence; a span without a label scores 0
     spans: torch.Tensor
-    tags: torch.Tensor
+    tags: torch.Tensor  #: shape (n_sentences, longest, n_tags)
 
 
 class SpanNet(nn.Module):  # type: ignore[misc]

@@ -46,23 +46,13 @@ _LAST_RATE = 0.01  # share of the rate at the end
 
 @dataclass
 class History:
-    """What happened, pass by pass.
+    """What happened, pass by pass."""
 
-    Attributes
-    ----------
-    losses : list of float
-        Mean loss a word.
-    f1 : list of float
-        Of the labelled brackets of the held-out trees, in per cent, with the averaged weights.
-    seconds : float
-    temperature : float
-        Under which the held-out trees are most likely; 1 without such trees.
-    """
-
-    losses: list[float] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)  #: mean loss a word
+    #: of the labelled brackets of the held-out trees, in per cent, with the averaged weights
     f1: list[float] = field(default_factory=list)
     seconds: float = 0.0
-    temperature: float = 1.0
+    temperature: float = 1.0  #: under which the held-out trees are most likely; 1 without such trees
 
     @property
     def best(self) -> int:

@@ -32,24 +32,13 @@ _HOTTEST = 100.0
 
 
 class SpanChances(NamedTuple):
-    """What a net says about a sentence.
+    """What a net says about a sentence."""
 
-    Attributes
-    ----------
-    chances : ndarray of float32, shape (n_cells, n_chains)
-        Proportional to the probabilities of chains over a span.
-    factor : ndarray of float32, shape (n_cells,)
-        By which they become these.
-    tags : ndarray of float32, shape (n_words, n_tags)
-        Probabilities.
-    known_share : float
-        Of the words, those that it knows.
-    """
-
+    #: shape (n_cells, n_chains); proportional to the probabilities of chains over a span
     chances: npt.NDArray[np.float32]
-    factor: npt.NDArray[np.float32]
-    tags: npt.NDArray[np.float32]
-    known_share: float
+    factor: npt.NDArray[np.float32]  #: shape (n_cells,); by which they become these
+    tags: npt.NDArray[np.float32]  #: shape (n_words, n_tags); probabilities
+    known_share: float  #: of the words, those that it knows
 
 
 def best_chains(
@@ -84,24 +73,12 @@ def best_chains(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NeuralModel:
-    """A span net, ready to run in NumPy and numba; safe to share between threads.
+    """A span net, ready to run in NumPy and numba; safe to share between threads."""
 
-    Attributes
-    ----------
-    inventory : Inventory
-        Words, characters, chains of labels, and tags.
-    weights : mapping of str to ndarray of float16
-        Named as in torch.
-    temperature : float
-        What scores are divided by; above 1 it takes confidence away.
-    encoder : Encoder, optional
-        That the net was learnt with, and needs to run.
-    """
-
-    inventory: Inventory
-    weights: Mapping[str, npt.NDArray[np.float16]]
-    temperature: float = 1.0
-    encoder: Encoder | None = None
+    inventory: Inventory  #: words, characters, chains of labels, and tags
+    weights: Mapping[str, npt.NDArray[np.float16]]  #: named as in torch
+    temperature: float = 1.0  #: what scores are divided by; above 1 it takes confidence away
+    encoder: Encoder | None = None  #: that the net was learnt with, and needs to run
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the fields alone: buffers of the scorer belong to threads."""

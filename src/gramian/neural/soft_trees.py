@@ -20,23 +20,12 @@ _LEAST = 0.01  # probability of a span or tag that is kept
 
 @dataclass(frozen=True)
 class SoftTree:
-    """The posteriors of a sentence.
-
-    Attributes
-    ----------
-    words : tuple of str
-    spans : tuple of (int, int, str, float)
-        Start, end, chain of labels, and its probability.
-    tags : tuple of (int, str, float)
-        Word, tag, and its probability.
-    weight : float
-        How much the sentence counts; a sentence of a treebank counts 1.
-    """
+    """The posteriors of a sentence."""
 
     words: tuple[str, ...]
-    spans: tuple[tuple[int, int, str, float], ...]
-    tags: tuple[tuple[int, str, float], ...]
-    weight: float = 1.0
+    spans: tuple[tuple[int, int, str, float], ...]  #: start, end, chain of labels, and its probability
+    tags: tuple[tuple[int, str, float], ...]  #: word, tag, and its probability
+    weight: float = 1.0  #: how much the sentence counts; a sentence of a treebank counts 1
 
 
 def soft_tree(

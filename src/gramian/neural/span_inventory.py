@@ -61,17 +61,11 @@ def cell(n_words: int, start: Any, end: Any) -> Any:
 
 @dataclass(frozen=True)
 class SpanTree:
-    """A tree as spans with chains of labels, and its tags.
-
-    Attributes
-    ----------
-    words, tags : tuple of str
-    spans : tuple of (int, int, str)
-        Start, end and chain of every node that has a label, each span once.
-    """
+    """A tree as spans with chains of labels, and its tags."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
+    #: start, end and chain of every node that has a label, each span once
     spans: tuple[tuple[int, int, str], ...]
 
 
@@ -93,31 +87,17 @@ def brackets(tree: Tree) -> SpanTree:
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence in numbers, between two boundaries; with its tree or soft tree, if that is known.
+    """A sentence in numbers, between two boundaries; with its tree or soft tree, if that is known."""
 
-    Attributes
-    ----------
-    words : ndarray of int64, shape (n_words + 2,)
-        As if all were known; which are made unknown is decided anew in each epoch.
-    forms : tuple of str
-        The words as written, without boundaries.
-    tags : ndarray of int64, shape (n_tags, 2)
-        Words and their tags.
-    spans : ndarray of int64, shape (n_spans, 3)
-        Start, end and chain of the spans that have a label.
-    tag_shares, span_shares : ndarray of float32
-        The probabilities of both: 1 in a tree.
-    weight : float
-        How much the sentence counts.
-    """
-
+    #: shape (n_words + 2,); as if all were known; which are made unknown is decided anew in each epoch
     words: Ints
-    forms: tuple[str, ...]
-    tags: Ints
-    spans: Ints
+    forms: tuple[str, ...]  #: the words as written, without boundaries
+    tags: Ints  #: shape (n_tags, 2); words and their tags
+    spans: Ints  #: shape (n_spans, 3); start, end and chain of the spans that have a label
+    #: tag_shares, span_shares: the probabilities of both: 1 in a tree
     tag_shares: Floats
     span_shares: Floats
-    weight: float = 1.0
+    weight: float = 1.0  #: how much the sentence counts
 
     @property
     def n_words(self) -> int:
@@ -141,25 +121,13 @@ def _numbered(names: Sequence[str], first: int = 0) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Inventory:
-    """The words, characters, chains of labels and tags of a treebank.
+    """The words, characters, chains of labels and tags of a treebank."""
 
-    Attributes
-    ----------
-    words : tuple of str
-        Folded; numbered from 3.
-    characters : tuple of str
-        Numbered from 3.
-    chains : tuple of str
-        Escaped and joined, from 0.
-    tags : tuple of str
-    vector_words : tuple of str
-        Folded words with fixed vectors, learnt from other text; numbered from 1.
-    """
-
-    words: tuple[str, ...]
-    characters: tuple[str, ...]
-    chains: tuple[str, ...]
+    words: tuple[str, ...]  #: folded; numbered from 3
+    characters: tuple[str, ...]  #: numbered from 3
+    chains: tuple[str, ...]  #: escaped and joined, from 0
     tags: tuple[str, ...]
+    #: folded words with fixed vectors, learnt from other text; numbered from 1
     vector_words: tuple[str, ...] = ()
 
     @classmethod

@@ -37,17 +37,6 @@ class Demand:
 class RelationTable:
     """What relations demand of a tree.
 
-    Attributes
-    ----------
-    demands : dict of (str, str) to Demand
-        By relation (with or without subtype, or ``*``) and by which words are meant: ``whole``, ``after`` or ``before``.
-    punctuation, coordination, ends, copulas : frozenset of str
-        Relations with a part in which words are meant; ``universal.relations`` says which.
-    tags : dict of str to str
-        Tags of the dependencies that the treebank calls otherwise.
-    joined : bool
-        Whether words of a multiword range (``3-4 du``) are one word of the treebank.
-
     Examples
     --------
     >>> table = RelationTable.named("universal")
@@ -55,13 +44,16 @@ class RelationTable:
     Demand(kind='required', label=None)
     """
 
+    #: by relation (with or without subtype, or ``*``) and by which words are meant: ``whole``, ``after`` or ``before``
     demands: dict[tuple[str, str], Demand] = field(default_factory=dict)
+    #: punctuation, coordination, ends, copulas: relations with a part in which words are meant; ``universal.relations`` says which
     punctuation: frozenset[str] = frozenset()
     coordination: frozenset[str] = frozenset()
     ends: frozenset[str] = frozenset()
     copulas: frozenset[str] = frozenset()
+    #: tags of the dependencies that the treebank calls otherwise
     tags: dict[str, str] = field(default_factory=dict)
-    joined: bool = False
+    joined: bool = False  #: whether words of a multiword range (``3-4 du``) are one word of the treebank
 
     @classmethod
     def named(cls, name: str) -> RelationTable:

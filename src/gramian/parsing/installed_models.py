@@ -25,23 +25,12 @@ _CODE = re.compile("[a-z]{2,3}")
 
 @dataclass(frozen=True)
 class InstalledModel:
-    """A model that is installed.
+    """A model that is installed."""
 
-    Attributes
-    ----------
-    language : str
-        Its ISO 639 code.
-    package : str
-        The distribution that it comes with, and its version.
-    path : Path
-    licence : str
-        Of the model, as the distribution states it.
-    """
-
-    language: str
-    package: str
+    language: str  #: its ISO 639 code
+    package: str  #: the distribution that it comes with, and its version
     path: Path
-    licence: str
+    licence: str  #: of the model, as the distribution states it
 
 
 def install_command(language: str) -> str:

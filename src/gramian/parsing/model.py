@@ -24,47 +24,28 @@ METADATA = ("options", "data", "metrics", "report")
 
 @dataclass(frozen=True, repr=False)
 class Model:
-    """A grammar, or several that parse together, what helps them, and metadata.
+    """A grammar, or several that parse together, what helps them, and metadata."""
 
-    Attributes
-    ----------
-    grammars : tuple of LPCFG
-        Learnt from the same treebank; their posteriors are combined. One grammar alone need not be in a tuple.
-    experts : tuple of ExpertPart
-        Span scorers of the same treebank, in the order of :data:`gramian.experts.EXPERT_KINDS`, at most one of each kind.
-    reranker : RerankModel, optional
-        Chooses among the best trees of all these.
-    calibration : mapping of str to Calibration
-        How posteriors become confidences, for each way to combine grammars; without it they are the same.
-    text : TextProcessor, optional
-        The treebank's language, and how text in it becomes sentences and words.
-    kinds : tuple of str
-        What kind each grammar is of, for ``combination="hierarchical"``; none for its binarisation.
-    tokens : str
-        How text is cut into words, where `text` does not say so: ``"penn"`` or ``"spaces"``.
-    preset : str, optional
-        The treebank's scheme, if it is known: one of :data:`gramian.trees.SCHEMES`.
-    options : mapping
-        Metadata: the learner's options. Metadata are free-form, as long as JSON can hold them, and steer nothing.
-    data : mapping
-        Metadata: what it was learnt from, with names, sizes, licences, whom to credit.
-    metrics : mapping
-        Metadata: scores, with their signatures.
-    report : mapping
-        Metadata: what the learner tells about the training.
-    """
-
+    #: learnt from the same treebank; their posteriors are combined. One grammar alone need not be in a tuple.
     grammars: tuple[LPCFG, ...]
+    #: span scorers of the same treebank, in the order of :data:`gramian.experts.EXPERT_KINDS`, at most one of each kind
     experts: tuple[ExpertPart, ...] = ()
-    reranker: RerankModel | None = None
+    reranker: RerankModel | None = None  #: chooses among the best trees of all these
+    #: how posteriors become confidences, for each way to combine grammars; without it they are the same
     calibration: Mapping[str, Calibration] = field(default_factory=dict)
+    #: the treebank's language, and how text in it becomes sentences and words
     text: TextProcessor | None = None
+    #: what kind each grammar is of, for ``combination="hierarchical"``; none for its binarisation
     kinds: tuple[str, ...] = ()
+    #: how text is cut into words, where `text` does not say so: ``"penn"`` or ``"spaces"``
     tokens: Style = "penn"
-    preset: str | None = None
+    preset: str | None = None  #: the treebank's scheme, if it is known: one of :data:`gramian.trees.SCHEMES`
+    #: metadata: the learner's options. Metadata are free-form, as long as JSON can hold them, and steer nothing.
     options: Mapping[str, Any] = field(default_factory=dict)
+    #: metadata: what it was learnt from, with names, sizes, licences, whom to credit
     data: Mapping[str, Any] = field(default_factory=dict)
-    metrics: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Mapping[str, Any] = field(default_factory=dict)  #: metadata: scores, with their signatures
+    #: metadata: what the learner tells about the training
     report: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -40,44 +40,29 @@ class Alternative:
 
 @dataclass(frozen=True, repr=False)
 class ParseResult:
-    """A sentence's tree, and how sure the parser is of it.
+    """A sentence's tree, and how sure the parser is of it."""
 
-    Attributes
-    ----------
-    tree : Tree
-        ``Tree("")`` if there are no words.
-    status : str
-        ``"parsed"``; ``"narrow"``: with a narrower beam, to keep within limits; ``"wide"``: with a wider beam,
-        since the usual one left no tree; ``"glued"``: phrases side by side, since the grammar has no tree;
-        ``"parts"``: parsed in parts, to keep within limits; ``"flat"``: no phrases but the root; ``"stopped"``: flat, or
-        flat parts, since parsing took far longer than estimated; ``"empty"``: no words.
-    log_prob_words : float
-        Natural logarithm of the probability of the words, summed over all trees that were not pruned; of a glued
-        sentence, under the grammar that allows for sequences of phrases; ``-inf`` of a flat tree.
-    confidences : tuple of float
-        For every node of the tree, in the order of :meth:`~gramian.trees.Tree.subtrees`, the probability that its
-        label stands over these words, calibrated if the model is; 0 where a node is a fallback.
-    words : tuple of str
-    offsets : tuple of (int, int), optional
-        Where the words stand in the text, if text was given.
-    seconds : float
-    alternatives : tuple of Alternative
-        The best k trees, if more than one was asked for; the first is `tree`.
-    restored : tuple of str, optional
-        The words as they were parsed, if they were written in title case or in capitals and their case was restored.
-    language : str, optional
-        The ISO 639 code of the language that the sentence seems to be in if that is not the model's, ``"und"`` if it is unknown.
-    """
-
-    tree: Tree
+    tree: Tree  #: ``Tree("")`` if there are no words
+    #: ``"parsed"``; ``"narrow"``: with a narrower beam, to keep within limits; ``"wide"``: with a wider beam, since the usual one left
+    #: no tree; ``"glued"``: phrases side by side, since the grammar has no tree; ``"parts"``: parsed in parts, to keep within limits;
+    #: ``"flat"``: no phrases but the root; ``"stopped"``: flat, or flat parts, since parsing took far longer than estimated;
+    #: ``"empty"``: no words
     status: Status
+    #: natural logarithm of the probability of the words, summed over all trees that were not pruned; of a glued sentence, under the
+    #: grammar that allows for sequences of phrases; ``-inf`` of a flat tree
     log_prob_words: float
+    #: for every node of the tree, in the order of :meth:`~gramian.trees.Tree.subtrees`, the probability that its label stands over these
+    #: words, calibrated if the model is; 0 where a node is a fallback
     confidences: tuple[float, ...]
     words: tuple[str, ...]
+    #: where the words stand in the text, if text was given
     offsets: tuple[tuple[int, int], ...] | None = None
     seconds: float = 0.0
+    #: the best k trees, if more than one was asked for; the first is `tree`
     alternatives: tuple[Alternative, ...] = ()
+    #: the words as they were parsed, if they were written in title case or in capitals and their case was restored
     restored: tuple[str, ...] | None = None
+    #: the ISO 639 code of the language that the sentence seems to be in if that is not the model's, ``"und"`` if it is unknown
     language: str | None = None
 
     @property

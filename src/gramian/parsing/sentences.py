@@ -30,22 +30,11 @@ _NOT_A_WORD = re.compile(rf"[{SPACE}\0]")
 
 @dataclass(frozen=True)
 class ParseRequest:
-    """A sentence and what is wanted of it; where a field is None, what the call says holds for all of its sentences.
+    """A sentence and what is wanted of it; where a field is None, what the call says holds for all of its sentences."""
 
-    Attributes
-    ----------
-    sentence : str or sequence
-        As for :meth:`gramian.Parser.parse`.
-    constraints : Constraints, optional
-        What is known about its tree.
-    k : int, optional
-        How many of its best trees.
-    decoder : str, optional
-    """
-
-    sentence: Plain
-    constraints: Constraints | None = None
-    k: int | None = None
+    sentence: Plain  #: as for :meth:`gramian.Parser.parse`
+    constraints: Constraints | None = None  #: what is known about its tree
+    k: int | None = None  #: how many of its best trees
     decoder: str | None = None
 
 
@@ -53,27 +42,13 @@ Sentence: TypeAlias = Plain | ParseRequest
 
 
 class ReadSentence(NamedTuple):
-    """A sentence as it is parsed.
+    """A sentence as it is parsed."""
 
-    Attributes
-    ----------
-    tokens : list of str
-        Its words, in restored case where that was done.
-    offsets : tuple of (int, int), optional
-        Their places in the text.
-    tag_priors : sequence, optional
-        The tags that they are given.
-    original : list of str, optional
-        The words as they were given, if their case was restored.
-    language : str, optional
-        The language that the sentence seems to be in, if it is not the model's.
-    """
-
-    tokens: list[str]
-    offsets: tuple[tuple[int, int], ...] | None
-    tag_priors: TagPriors | None
-    original: list[str] | None = None
-    language: str | None = None
+    tokens: list[str]  #: its words, in restored case where that was done
+    offsets: tuple[tuple[int, int], ...] | None  #: their places in the text
+    tag_priors: TagPriors | None  #: the tags that they are given
+    original: list[str] | None = None  #: the words as they were given, if their case was restored
+    language: str | None = None  #: the language that the sentence seems to be in, if it is not the model's
 
 
 def read_sentence(sentence: Plain, cut: Callable[[str], Sequence[TextToken]] = tokenize) -> ReadSentence:

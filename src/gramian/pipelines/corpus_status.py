@@ -15,42 +15,26 @@ _RATE_WINDOW = timedelta(minutes=10)
 
 @dataclass
 class CorpusStatus:
-    """The progress of a corpus.
+    """The progress of a corpus."""
 
-    Attributes
-    ----------
-    files, looked_at : int
-        All files, and those that were split into shards.
-    shards, done : int
-        Shards of these files, and finished ones.
-    bytes, bytes_done : int
-        Of all inputs, compressed ones as they are.
-    sentences, words, statuses, cpu_seconds
-        Of finished shards.
-    failures : list of str
-        Files that cannot be read and shards that failed.
-    faults : int
-        Lines and sentences that were skipped.
-    rate : float
-        Bytes of the inputs a second, in the last ten minutes; 0 if unknown.
-    is_running : bool
-        Whether a command is running.
-    """
-
+    #: files, looked_at: all files, and those that were split into shards
     files: int = 0
     looked_at: int = 0
+    #: shards, done: shards of these files, and finished ones
     shards: int = 0
     done: int = 0
+    #: bytes, bytes_done: of all inputs, compressed ones as they are
     bytes: int = 0
     bytes_done: int = 0
+    #: sentences, words, statuses, cpu_seconds: of finished shards
     sentences: int = 0
     words: int = 0
     statuses: Counter[str] = field(default_factory=Counter)
-    failures: list[str] = field(default_factory=list)
-    faults: int = 0
+    failures: list[str] = field(default_factory=list)  #: files that cannot be read and shards that failed
+    faults: int = 0  #: lines and sentences that were skipped
     cpu_seconds: float = 0.0
-    rate: float = 0.0
-    is_running: bool = False
+    rate: float = 0.0  #: bytes of the inputs a second, in the last ten minutes; 0 if unknown
+    is_running: bool = False  #: whether a command is running
 
     @property
     def seconds_left(self) -> float | None:

@@ -28,24 +28,13 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class CorpusSentence:
-    """A sentence of a document.
+    """A sentence of a document."""
 
-    Attributes
-    ----------
-    document : str
-        Its id, or the name of its file.
-    place : int
-        Where the sentence is: in running text the character at which it begins; else its number, the first being 1.
-    sentence : Sentence
-        As the parser takes it.
-    name : str
-        What the input calls the sentence (``sent_id``), if it does.
-    """
-
-    document: str
+    document: str  #: its id, or the name of its file
+    #: where the sentence is: in running text the character at which it begins; else its number, the first being 1
     place: int
-    sentence: Sentence
-    name: str = ""
+    sentence: Sentence  #: as the parser takes it
+    name: str = ""  #: what the input calls the sentence (``sent_id``), if it does
 
 
 class ShardReader:

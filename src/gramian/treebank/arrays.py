@@ -74,26 +74,6 @@ class TaggedSentence(NamedTuple):
 class Treebank:
     """Binarised trees as arrays.
 
-    Attributes
-    ----------
-    symbols : tuple of str
-        Names of the binarised labels: phrases (``NP``, ``@NP``, ``S|VP``) first, then tags.
-    n_phrases : int
-        How many of `symbols` are phrases.
-    words : tuple of str
-        Distinct words in order of first occurrence, as they stand in the file.
-    label, left, right, parent, word, start, end : ndarray of int32, shape (n_nodes,)
-        The nodes. `left` and `right` are -1 at leaves, `right` is -1 at a phrase over one tag, `parent` is -1 at roots,
-        `word` is -1 at phrases; a node covers the words ``start .. end - 1`` of its sentence.
-    tree_start : ndarray of int32, shape (n_trees + 1,)
-        Node ``tree_start[i]`` is the first of tree ``i``; its root is ``tree_start[i + 1] - 1``.
-    removed : Removed
-        What normalisation took away.
-    shape : Shape
-        How the trees were binarised.
-    weight : ndarray of float64, shape (n_trees,), optional
-        How often each tree counts, in fractions too; without it, once.
-
     Examples
     --------
     >>> bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)) (. .))")])
@@ -105,9 +85,13 @@ class Treebank:
     (S (NP (DT the) (NN cat)) (VP (VBZ sleeps)) (. .))
     """
 
+    #: names of the binarised labels: phrases (``NP``, ``@NP``, ``S|VP``) first, then tags
     symbols: tuple[str, ...]
-    n_phrases: int
-    words: tuple[str, ...]
+    n_phrases: int  #: how many of `symbols` are phrases
+    words: tuple[str, ...]  #: distinct words in order of first occurrence, as they stand in the file
+    #: label, left, right, parent, word, start, end: shape (n_nodes,); the nodes. `left` and `right` are -1 at leaves, `right` is -1 at a
+    #: phrase over one tag, `parent` is -1 at roots, `word` is -1 at phrases; a node covers the words ``start .. end - 1`` of its
+    #: sentence.
     label: Ints
     left: Ints
     right: Ints
@@ -115,9 +99,11 @@ class Treebank:
     word: Ints
     start: Ints
     end: Ints
+    #: shape (n_trees + 1,); node ``tree_start[i]`` is the first of tree ``i``; its root is ``tree_start[i + 1] - 1``
     tree_start: Ints
-    removed: Removed = field(default_factory=Removed)
-    shape: Shape = field(default_factory=Shape)
+    removed: Removed = field(default_factory=Removed)  #: what normalisation took away
+    shape: Shape = field(default_factory=Shape)  #: how the trees were binarised
+    #: shape (n_trees,), optional; how often each tree counts, in fractions too; without it, once
     weight: npt.NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:

@@ -18,27 +18,15 @@ Counts = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Productions:
-    """Rules seen in a treebank, each table sorted, with their counts.
+    """Rules seen in a treebank, each table sorted, with their counts."""
 
-    Attributes
-    ----------
-    binary : ndarray of int32, shape (R, 3)
-        Parent, left and right symbol.
-    unary : ndarray of int32, shape (U, 2)
-        Phrase and the tag below it.
-    lexical : ndarray of int32, shape (L, 2)
-        Tag and word.
-    binary_count, unary_count, lexical_count : ndarray of int64, or of float64 if trees have weights
-    node_production : ndarray of int32, shape (n_nodes,)
-        Row of the table that fits the node: `binary`, `unary` or `lexical`.
-    """
-
-    binary: Ints
-    unary: Ints
-    lexical: Ints
+    binary: Ints  #: shape (R, 3); parent, left and right symbol
+    unary: Ints  #: shape (U, 2); phrase and the tag below it
+    lexical: Ints  #: shape (L, 2); tag and word
     binary_count: Counts
     unary_count: Counts
     lexical_count: Counts
+    #: shape (n_nodes,); row of the table that fits the node: `binary`, `unary` or `lexical`
     node_production: Ints
 
     @classmethod

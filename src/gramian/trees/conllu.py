@@ -71,17 +71,6 @@ class Token:
 class Sentence:
     """A dependency tree over the words of a sentence.
 
-    Attributes
-    ----------
-    tokens : tuple of Token
-        The words, with identifiers 1, 2, ...
-    comments : tuple of str
-        Lines that start with ``#``, in order.
-    extras : tuple of (int, str)
-        Lines of multiword ranges and empty nodes, each with the number of words before it.
-    line : int or None
-        Where the sentence starts in its file.
-
     Examples
     --------
     >>> tokens = Token(1, "Dogs", head=2, deprel="nsubj"), Token(2, "bark", head=0, deprel="root")
@@ -90,10 +79,11 @@ class Sentence:
     (('Dogs', 'bark'), (2, 0), True)
     """
 
-    tokens: tuple[Token, ...]
-    comments: tuple[str, ...] = ()
+    tokens: tuple[Token, ...]  #: the words, with identifiers 1, 2, ...
+    comments: tuple[str, ...] = ()  #: lines that start with ``#``, in order
+    #: lines of multiword ranges and empty nodes, each with the number of words before it
     extras: tuple[tuple[int, str], ...] = ()
-    line: int | None = None
+    line: int | None = None  #: where the sentence starts in its file
 
     def __len__(self) -> int:
         return len(self.tokens)

@@ -43,17 +43,6 @@ class HeadRules:
 
     Labels are looked up whole, then as bare categories (``NP`` for ``NP-SBJ-1``).
 
-    Attributes
-    ----------
-    searches : dict of str to tuple of (str, tuple of str)
-        For each label the searches to try in order: how, and for which labels.
-    default : {"left", "right"}
-        Side of the head in phrases whose label has no searches.
-    never : frozenset of str
-        Labels that are no head as long as there is another child.
-    coordination : frozenset of str
-        If the child left of the head has one of these labels, the head is the child before that.
-
     Examples
     --------
     >>> rules = HeadRules.collins()
@@ -61,9 +50,11 @@ class HeadRules:
     1
     """
 
+    #: for each label the searches to try in order: how, and for which labels
     searches: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = field(default_factory=dict)
-    default: Side = "right"
-    never: frozenset[str] = frozenset()
+    default: Side = "right"  #: side of the head in phrases whose label has no searches
+    never: frozenset[str] = frozenset()  #: labels that are no head as long as there is another child
+    #: if the child left of the head has one of these labels, the head is the child before that
     coordination: frozenset[str] = frozenset()
     _known: dict[tuple[str, ...], int] = field(default_factory=dict, repr=False, compare=False)
 

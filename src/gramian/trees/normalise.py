@@ -33,42 +33,25 @@ _PENN_ESCAPE = re.compile("|".join(re.escape(escape) for escape in _PENN_ESCAPES
 
 @dataclass(frozen=True, slots=True)
 class NormaliseOptions:
-    r"""What :func:`normalise` removes.
+    """What :func:`normalise` removes."""
 
-    Attributes
-    ----------
-    empty_tags : frozenset of str
-        Tags of empty elements.
-    phrase_cut, tag_cut : str
-        Characters at the first of which a phrase's label, or a tag, is cut; not in first place, so that
-        ``-LRB-`` stays. Empty keeps labels whole.
-    phrase_strip : str
-        Regular expression; what it matches is taken out of phrase labels, before cutting.
-    indices : bool
-        Whether co-indices (``NP-SBJ-1``, ``NP=2``) go, where `phrase_cut` and `tag_cut` leave them.
-    same_unaries : bool
-        Whether a phrase over just one phrase of the same label is merged with it.
-    root : {"drop", "keep", "add"}
-        Drop wrappers labelled as in :data:`ROOT_LABELS`, keep them, or put exactly one ``ROOT`` on top. A
-        wrapper of several trees cannot be dropped; if it has no label, it becomes ``ROOT``.
-    punctuation : {"keep", "drop"}
-        Drop punctuation and the phrases it leaves empty.
-    punctuation_tags : frozenset of str or None
-        What counts as punctuation; None: words made of punctuation characters only.
-    unescape : bool
-        Whether Penn's escapes ``\/ \* -LCB- -RCB- -LSB- -RSB-`` in words become the characters they
-        stand for.
-    """
-
-    empty_tags: frozenset[str] = frozenset({EMPTY_TAG})
+    empty_tags: frozenset[str] = frozenset({EMPTY_TAG})  #: tags of empty elements
+    #: phrase_cut, tag_cut: characters at the first of which a phrase's label, or a tag, is cut; not in first place, so that ``-LRB-``
+    #: stays. Empty keeps labels whole.
     phrase_cut: str = "-="
     tag_cut: str = ""
+    #: regular expression; what it matches is taken out of phrase labels, before cutting
     phrase_strip: str = ""
+    #: whether co-indices (``NP-SBJ-1``, ``NP=2``) go, where `phrase_cut` and `tag_cut` leave them
     indices: bool = True
-    same_unaries: bool = True
+    same_unaries: bool = True  #: whether a phrase over just one phrase of the same label is merged with it
+    #: drop wrappers labelled as in :data:`ROOT_LABELS`, keep them, or put exactly one ``ROOT`` on top. A wrapper of several trees cannot
+    #: be dropped; if it has no label, it becomes ``ROOT``.
     root: Literal["drop", "keep", "add"] = "drop"
-    punctuation: Literal["keep", "drop"] = "keep"
+    punctuation: Literal["keep", "drop"] = "keep"  #: drop punctuation and the phrases it leaves empty
+    #: what counts as punctuation; None: words made of punctuation characters only
     punctuation_tags: frozenset[str] | None = None
+    #: whether Penn's escapes ``\/ \* -LCB- -RCB- -LSB- -RSB-`` in words become the characters they stand for
     unescape: bool = False
 
     def __post_init__(self) -> None:
@@ -86,34 +69,17 @@ class NormaliseOptions:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """Counts of what :func:`normalise` changed; counts of several trees can be added up.
+    """Counts of what :func:`normalise` changed; counts of several trees can be added up."""
 
-    Attributes
-    ----------
-    empty_elements, emptied_phrases : int
-        Traces and the like, and phrases left without words.
-    labels_cut : int
-        Labels that lost a function, an index or a feature.
-    same_unaries : int
-        Phrases merged with the only phrase below them.
-    roots : int
-        Wrappers dropped.
-    punctuation : int
-        Punctuation marks dropped.
-    words_unescaped : int
-        Words in which an escape was undone.
-    trees_emptied : int
-        Trees that had no words left.
-    """
-
+    #: empty_elements, emptied_phrases: traces and the like, and phrases left without words
     empty_elements: int = 0
     emptied_phrases: int = 0
-    labels_cut: int = 0
-    same_unaries: int = 0
-    roots: int = 0
-    punctuation: int = 0
-    words_unescaped: int = 0
-    trees_emptied: int = 0
+    labels_cut: int = 0  #: labels that lost a function, an index or a feature
+    same_unaries: int = 0  #: phrases merged with the only phrase below them
+    roots: int = 0  #: wrappers dropped
+    punctuation: int = 0  #: punctuation marks dropped
+    words_unescaped: int = 0  #: words in which an escape was undone
+    trees_emptied: int = 0  #: trees that had no words left
 
     def __add__(self, other: Removed) -> Removed:
         return Removed(*[getattr(self, field.name) + getattr(other, field.name) for field in fields(self)])

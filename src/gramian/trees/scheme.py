@@ -45,32 +45,18 @@ class SchemeLanguage:
 
 @dataclass(frozen=True, slots=True)
 class AnnotationScheme:
-    """How a family of treebanks is annotated; ``--preset`` on the command line.
+    """How a family of treebanks is annotated; ``--preset`` on the command line."""
 
-    Attributes
-    ----------
-    name : str
-        The preset; also the section of its labels in ``labels.glossary``.
-    treebanks : str
-        Treebanks that follow it.
-    options : NormaliseOptions
-        Conventions of its labels: separators of functions, indices and features, empty elements, punctuation.
-    languages : tuple of SchemeLanguage
-        The first is assumed where nothing says which it is.
-    phrase_pattern : str
-        Regular expression that matches the start of phrase labels that only this scheme has.
-    tags : frozenset of str
-        Tags that only this scheme has, if another scheme shares its `phrase_pattern`.
-    scoring : {"spmrl", "collins"}
-        How published scores are computed (:mod:`gramian.evaluate`); with ``"collins"``, from trees as in the file.
-    """
-
-    name: str
-    treebanks: str
+    name: str  #: the preset; also the section of its labels in ``labels.glossary``
+    treebanks: str  #: treebanks that follow it
+    #: conventions of its labels: separators of functions, indices and features, empty elements, punctuation
     options: NormaliseOptions
-    languages: tuple[SchemeLanguage, ...] = ()
+    languages: tuple[SchemeLanguage, ...] = ()  #: the first is assumed where nothing says which it is
+    #: regular expression that matches the start of phrase labels that only this scheme has
     phrase_pattern: str = ""
+    #: tags that only this scheme has, if another scheme shares its `phrase_pattern`
     tags: frozenset[str] = frozenset()
+    #: how published scores are computed (:mod:`gramian.evaluate`); with ``"collins"``, from trees as in the file
     scoring: Literal["spmrl", "collins"] = "spmrl"
 
     def language(self, code: str | None = None) -> SchemeLanguage | None:
