@@ -13,7 +13,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO, TypeAlias, cast
@@ -63,9 +63,9 @@ def source_name(source: Source) -> str:
 
 _MARKUP = {
     "HTML": re.compile(
-        r"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+        r"\s*+(?:(?><!--.*?-->)\s*+)*+<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
     ),
-    "XML": re.compile(r"\s*<\?xml\b"),
+    "XML": re.compile(r"\s*+<\?xml\b"),
     "PDF": re.compile(r"%PDF-"),
     "RTF": re.compile(r"\{\\rtf"),
 }
@@ -89,7 +89,7 @@ def reads_once(source: Source) -> bool:
 
 def check_plain_text(start: str, name: str) -> None:
     """Raise an InputError if text that begins like this is a document with markup: its tags would be parsed as words."""
-    kind = next((kind for kind, pattern in _MARKUP.items() if pattern.match(start)), None)
+    kind = next((kind for kind in _MARKUP if _MARKUP[kind].match(start)), None)
     if kind is not None:
         hint = f"convert it to plain text, for example: pandoc -t plain {name}"
         raise InputError(f"this is {kind}, not plain text", name, 1, hint=hint)
@@ -149,29 +149,25 @@ class TextLines:
         return whole_lines(self.segments())
 
     def segments(self) -> Iterator[str]:
-        """Yield the same text in pieces that end with a line, or, where a line is very long, within it."""
+        """Yield the same text in pieces that end with a line, or, where a line is very long, within it.
+
+        The first piece of a line comes once the whole line is known to be within the limit, so that nothing is done with a part of one.
+        """
         decode = codecs.getincrementaldecoder("utf-8-sig")("replace" if self._repair else "strict").decode
-        readline = self._stream.readline
         line, length, limit = 1, 0, line_limit()
+        held: list[bytes] = []
         try:
-            while segment := readline(_LONGEST_SEGMENT):
+            while segment := self._stream.readline(_LONGEST_SEGMENT):
                 if b"\0" in segment and not (self._repair and not segment.startswith(_UTF_16)):
                     raise self._binary(segment, line)
-                ends = segment.endswith(b"\n")
-                if length or not ends:
-                    length += len(segment)
-                    if length > limit:
-                        raise too_long("the line", self.name, line, limit)
-                    length = 0 if ends else length
-                text = decode(segment, ends)
-                if self._repair:
-                    text = text.replace("\0", "\ufffd")
-                    self.repaired += text.count("\ufffd") > segment.count("\ufffd".encode())
-                if text.endswith("\r\n"):
-                    text = text[:-2] + "\n"
-                if text:
-                    yield text
-                line += ends
+                held.append(segment)
+                length += len(segment)
+                if length > limit:
+                    raise too_long("the line", self.name, line, limit)
+                if segment.endswith(b"\n"):
+                    yield from self._decoded(b"".join(held), decode)
+                    held, length, line = [], 0, line + 1
+            yield from self._decoded(b"".join(held), decode)
             decode(b"", True)
         except UnicodeDecodeError as error:
             if _CONTROL.search(error.object):
@@ -186,6 +182,19 @@ class TextLines:
         except InputError as error:
             error.line = error.line or line  # of decompression
             raise
+
+    def _decoded(self, line: bytes, decode: Callable[[bytes], str]) -> Iterator[str]:
+        """Yield the text of a line in pieces."""
+        if line.endswith(b"\r\n"):
+            line = line[:-2] + b"\n"
+        for start in range(0, len(line), _LONGEST_SEGMENT):
+            segment = line[start : start + _LONGEST_SEGMENT]
+            text = decode(segment)
+            if self._repair:
+                text = text.replace("\0", "\ufffd")
+                self.repaired += text.count("\ufffd") > segment.count("\ufffd".encode())
+            if text:
+                yield text
 
     def _binary(self, segment: bytes, line: int) -> InputError:
         if segment.startswith(_UTF_16):

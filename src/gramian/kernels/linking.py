@@ -3,13 +3,8 @@
 numba compiles a function that others call as it does one that Python calls: it is optimised, made machine code, and then linked with its
 callers, where it is optimised again. Here a callee is only translated to LLVM, linked once, and optimised with the kernel: that takes
 half as long. numba's cache loads all that a compiler needs before it reads a kernel, and the code of each kernel twice; here the former
-<<<<<<< HEAD
-waits until something is compiled. ``docs/explanation/kernels.md`` lists what is relied on.
-If anything fails, all kernels return to plain numba.
-=======
 waits until something is compiled. ``docs/explanation/kernels.md`` lists what is relied on. If anything fails, all kernels return to
 plain numba.
->>>>>>> main
 """
 
 # mypy: allow-untyped-calls, allow-subclassing-any

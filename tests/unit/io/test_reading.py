@@ -14,7 +14,15 @@ import pytest
 
 from gramian.errors import InputError, OptionError
 from gramian.io.output import writing
-from gramian.io.reading import expand, open_text, peek_text, reads_once, rereadable, source_name
+from gramian.io.reading import (
+    check_plain_text,
+    expand,
+    open_text,
+    peek_text,
+    reads_once,
+    rereadable,
+    source_name,
+)
 
 
 def lines_of(data: bytes) -> list[str]:
@@ -37,6 +45,28 @@ def test_long_lines_come_whole_or_in_segments_that_split_no_character():
         segments = list(lines.segments())
     assert len(segments) > 3
     assert "".join(segments) == text + "\nend"
+
+
+def test_nothing_of_a_line_is_yielded_before_its_length_is_known(monkeypatch):
+    monkeypatch.setenv("GRAMIAN_MAX_LINE", "200K")
+    data = b"one\n" + b"x" * (1 << 20)
+    with open_text(io.BytesIO(data)) as lines:
+        segments = lines.segments()
+        assert next(segments) == "one\n"
+        with pytest.raises(InputError, match=":2: the line is longer than 204,800 bytes"):
+            next(segments)
+
+
+def test_windows_line_ends_are_found_wherever_a_segment_ends():
+    for length in range((1 << 16) - 3, (1 << 16) + 3):
+        assert lines_of(b"x" * length + b"\r\ny\r\n") == ["x" * length + "\n", "y\n"]
+
+
+def test_documents_with_markup_are_told_in_linear_time():
+    comments = "<!-- a --> <!---->" * 50_000  # every way to divide them would be tried by a naive expression
+    check_plain_text(comments + "text", "a.txt")
+    with pytest.raises(InputError, match="this is HTML"):
+        check_plain_text(comments + "<html>", "a.txt")
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
