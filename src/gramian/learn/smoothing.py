@@ -63,12 +63,17 @@ def estimate_rules(counts: LatentTables, smoothing: Smoothing) -> LatentTables:
 
 
 def raise_to_floor(rules: LatentTables, counts: LatentTables, floor: float) -> None:
-    """Set the cells of rules below `floor` to p(a -> b c | a), shared out by the shares of the states of the children."""
+    """Set the cells of rules below `floor` to p(a -> b c | a), shared out by the shares of the states of the children.
+
+    The rules of every state are then scaled to sum to one.
+    """
     layout, shares = counts.layout, state_shares(counts)
     productions, start = layout.productions, layout.root_start
     part = np.split(shares, start[1:-1])
     total = np.bincount(productions.binary[:, 0], productions.binary_count, len(part))
     total += np.bincount(productions.unary[:, 0], productions.unary_count, len(part))
+    mass = [np.zeros(len(states)) for states in part]
+    blocks = []
     for numbers, times, block_of in (
         (productions.binary, productions.binary_count, rules.binary_block),
         (productions.unary, productions.unary_count, rules.unary_block),
@@ -77,6 +82,10 @@ def raise_to_floor(rules: LatentTables, counts: LatentTables, floor: float) -> N
             block = block_of(rule)
             without_states = reduce(np.multiply.outer, [part[child] for child in children])
             np.copyto(block, times[rule] / total[parent] * without_states, where=block < floor)
+            mass[parent] += block.reshape(len(block), -1).sum(axis=1)
+            blocks.append((block, parent))
+    for block, parent in blocks:
+        block /= mass[parent].reshape(-1, *[1] * (block.ndim - 1))
 
 
 def _masses_and_shares(counts: LatentTables) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:

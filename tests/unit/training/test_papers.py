@@ -53,12 +53,20 @@ def test_a_command_has_its_own_papers():
     assert paper_setting("parse").checked("thesis") == "thesis"
 
 
-def test_a_preset_learns_a_grammar():
+@pytest.mark.parametrize("name", GRAMMARS)
+def test_a_preset_learns_a_grammar_that_can_be_saved(name, tmp_path):
     import gramian
 
     texts = (
         "(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (DT a) (NN dog))))",
         "(S (NP (PRP it)) (VP (VBZ runs)))",
+        "(S (NP (DT the) (NN dog)) (VP (VBZ runs)))",
     )
-    parser = gramian.train([Tree.parse(text) for text in texts] * 30, paper="tensor", n_states=2, max_iter=2)
-    assert set(parser.model.grammar.n_states.tolist()) == {2}
+    changed = {"search.budget": 3, "search.largest": 3} if name == "optimised" else {}
+    changed |= {"max_iter": 2} if name == "tensor" else {}
+    trees = [Tree.parse(text) for text in texts] * 30
+    parser = gramian.train(trees, paper=name, n_states=2, settings=changed)
+    assert parser.model.grammar.n_states.max() == 2
+    parser.save(tmp_path / "model.grammar")
+    loaded = gramian.load(tmp_path / "model.grammar")
+    assert str(loaded.parse(["the", "cat", "runs"]).tree) == str(parser.parse(["the", "cat", "runs"]).tree)
