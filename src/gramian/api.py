@@ -76,7 +76,7 @@ def train(
         All other settings by the names that ``gramian train --list-settings`` prints, such as ``{"clustering.rank": 16}``. Those without
         a dot can also be given as arguments.
     n_jobs : int
-        Threads, or processes where the model has several parts; the model does not depend on it.
+        Number of threads, or of processes if the model has several parts; the model is the same.
     scheduler : str, optional
         Address of a Dask scheduler whose workers train the parts instead.
     checkpoint : path, optional

@@ -26,7 +26,9 @@ def complexity(
     sources: list[str] = typer.Argument(
         help="Treebanks, outputs of parse, or texts, which are parsed: files, folders, patterns or URLs."
     ),
-    to: Literal["csv", "json"] = typer.Option("csv", help="csv, or json: one object a document."),
+    to: Literal["csv", "json"] = typer.Option(
+        "csv", help="Output format: csv, or json with one object per document."
+    ),
     output: str = TEXT_OUTPUT,
     force: bool = FORCE,
     model: str | None = MODEL,
@@ -34,10 +36,10 @@ def complexity(
         0,
         min=0,
         max=10000,
-        help="Draw so many trees for each sentence of a text; adds intervals that hold 95 % of the values.",
+        help="Number of trees sampled per sentence of a text; adds 95 % intervals.",
     ),
     seed: int = SEED,
-    head_rules: str = typer.Option("auto", help="Table of head rules for dependency lengths, or a file."),
+    head_rules: str = typer.Option("auto", help="Head rules for dependency lengths: a name or a file."),
     preset: str = PRESET,
     quiet: bool = QUIET,
 ) -> None:

@@ -17,10 +17,12 @@ def compress(
     ),
     output: str = MODEL_OUTPUT,
     rank: str = typer.Option(
-        "auto", help="Products a rule is made of: a number, or auto for the fewest within the gate."
+        "auto", help="Rank of the rules: a number, or auto for the lowest rank within the gate."
     ),
     gate: float | None = typer.Option(
-        None, min=0.0, help="Largest error of a rule; rules beyond it stay whole. With auto 1e-3, else none."
+        None,
+        min=0.0,
+        help="Largest error of a rule; rules beyond it stay whole. Default: 1e-3 with auto, otherwise none.",
     ),
     measure: Literal["relative", "absolute"] = typer.Option(
         "relative", help="What the gate bounds: error weighted by frequency, or the Frobenius norm."
@@ -31,9 +33,9 @@ def compress(
     shared: bool = typer.Option(
         False, "--shared", help="One decomposition for all rules; --rank is its size, such as 256."
     ),
-    starts: int = typer.Option(2, min=1, help="With --signed: how often least squares begin anew."),
-    full: bool = typer.Option(False, "--full", help="Numbers of 32 bits in the file; by default 16."),
-    epsilon: float = typer.Option(1e-3, help="Error of a probability for which the guarantee is printed."),
+    starts: int = typer.Option(2, min=1, help="With --signed: number of restarts of least squares."),
+    full: bool = typer.Option(False, "--full", help="Store 32-bit numbers instead of 16-bit numbers."),
+    epsilon: float = typer.Option(1e-3, help="Error for which the guarantee is printed."),
     seed: int = SEED,
     jobs: int = JOBS,
     force: bool = FORCE,

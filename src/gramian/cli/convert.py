@@ -25,12 +25,12 @@ TreebankOutput: TypeAlias = Literal[
 
 def convert(
     file: str = typer.Argument(help="Trees or CoNLL-U: a file, a folder, or - for stdin."),
-    to: TreebankOutput = typer.Option(help="What to write."),
+    to: TreebankOutput = typer.Option(help="Output format."),
     output: str = TEXT_OUTPUT,
     force: bool = FORCE,
     skip_broken: bool = SKIP_BROKEN,
     spaces: Literal["join", "reject"] = typer.Option(
-        "join", help="Tags over several words: join the words with '_', or take the tree as broken."
+        "join", help="Tags over several words: join the words with '_', or treat the tree as malformed."
     ),
     quiet: bool = QUIET,
     preset: str = PRESET,
@@ -38,28 +38,30 @@ def convert(
     tag_cut: str | None = typer.Option(None, help="Cut tags at any of these characters."),
     keep_empties: bool = typer.Option(False, "--keep-empties", help="Keep empty elements (traces)."),
     keep_same_unaries: bool = typer.Option(
-        False, "--keep-same-unaries", help="Keep a phrase over just a phrase of the same label."
+        False, "--keep-same-unaries", help="Keep unary chains of one label, such as NP over NP."
     ),
     root: Literal["drop", "keep", "add"] | None = typer.Option(
         None, help="Drop outer brackets and ROOT, keep them, or add ROOT."
     ),
-    drop_punctuation: bool = typer.Option(False, "--drop-punctuation", help="Leave out punctuation."),
+    drop_punctuation: bool = typer.Option(False, "--drop-punctuation", help="Remove punctuation."),
     unescape: bool = typer.Option(False, "--unescape", help=r"Undo the escapes \/ \* -LCB- -LSB- in words."),
     direction: Literal["right", "left", "head"] = typer.Option(
-        "right", help="From where children are split off."
+        "right", help="Side from which children are split off."
     ),
-    horizontal: str = typer.Option("0", help="How many siblings a label remembers, or all."),
-    vertical: int = typer.Option(1, min=1, help="1 for no context, 2 for the parent, ..."),
+    horizontal: str = typer.Option(
+        "0", help="Number of siblings in the labels of intermediate nodes, or all."
+    ),
+    vertical: int = typer.Option(1, min=1, help="Context in labels: 1 for none, 2 for the parent, ..."),
     collapse_tags: bool = typer.Option(
         False, "--collapse-tags", help="Join a phrase over one word into its tag."
     ),
     head_rules: str = typer.Option(
         "auto",
-        help="auto, by the treebank's labels; collins (function words are heads), english (Universal Dependencies), french, "
-        "icelandic, indonesian, japanese, portuguese, spanish (content words are), left, right, or a file of rules.",
+        help="Head rules: auto (from the labels), collins (function words as heads), english (Universal "
+        "Dependencies), french, icelandic, indonesian, japanese, portuguese, spanish (content words as heads), left, right, or a file.",
     ),
     crossing: Literal["keep", "lift", "skip"] = typer.Option(
-        "keep", help="Sentences that are not projective: keep, lift or skip."
+        "keep", help="Non-projective sentences: keep, lift or skip them."
     ),
 ) -> None:
     """Convert a treebank to another format.

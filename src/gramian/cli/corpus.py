@@ -21,13 +21,13 @@ _MOST_FAILURES = 20
 TO: Any = typer.Option(
     None,
     "--to",
-    help="With -o OUT/: jsonl (the default), brackets, parquet, or conllu (dependencies); with .gz, .xz or .zst compressed.",
+    help="Output format of a corpus: jsonl (default), brackets, parquet or conllu (dependencies), optionally with .gz, .xz or .zst.",
 )
 STATUS: Any = typer.Option(
     None,
     "--status",
     metavar="FOLDER",
-    help="Show the progress of the corpus whose output is in this folder; with --json as JSON.",
+    help="Show the progress of the corpus with this output folder (--json: as JSON).",
 )
 
 

@@ -22,14 +22,13 @@ def edit(
     script: str = typer.Argument(help="Rules in the notation of Tsurgeon: patterns, each with operations."),
     output: str = TEXT_OUTPUT,
     force: bool = FORCE,
-    dry_run: bool = typer.Option(
-        False, "--dry-run", help="Print the differences instead of the trees; nothing is written."
-    ),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Print a diff and write nothing."),
     change_words: bool = typer.Option(
-        False, "--change-words", help="Let rules delete or change words; without it, such a rule is an error."
+        False, "--change-words", help="Allow rules to delete or change words, which is otherwise an error."
     ),
     head_rules: str = typer.Option(
-        "auto", help="Table of head rules for <# and <<#, or a file; auto: that of the annotation scheme."
+        "auto",
+        help="Head rules for <# and <<#: a name or a file; auto selects those of the annotation scheme.",
     ),
     skip_broken: bool = SKIP_BROKEN,
     quiet: bool = QUIET,

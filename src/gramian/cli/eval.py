@@ -24,27 +24,34 @@ def evaluate(
     pred: str = typer.Argument(help="Predicted trees of the same sentences; () marks a failed parse."),
     preset: str | None = typer.Option(
         None,
-        help="Bring both into the normal form of a treebank: penn, ftb, ..., auto to tell it by gold's labels; "
-        "by default only labels that call for another preset than penn are, and Penn trees stay as EVALB has them.",
+        help="Normalise both with the preset of an annotation scheme (penn, ftb, ...; auto detects it from the gold labels). "
+        "By default, Penn trees are scored unchanged, as EVALB does, and others are normalised.",
     ),
     model: str | None = typer.Option(
-        None, "--model", "-m", help="Normalise gold as this model's treebank was, as train --dev does."
+        None,
+        "--model",
+        "-m",
+        help="Normalise the gold trees like this model's treebank, as train --dev does.",
     ),
     prm: str = typer.Option("collins", help="EVALB parameter file, or one of: collins, spmrl."),
     cnf: bool = typer.Option(
         False, "--cnf", help="Score binary trees, as some papers on L-PCFGs do; --prm has no effect then."
     ),
     as_json: bool = AS_JSON,
-    per_sentence: bool = typer.Option(False, "--per-sentence", help="List every sentence, as EVALB does."),
+    per_sentence: bool = typer.Option(
+        False, "--per-sentence", help="List the scores of every sentence, as EVALB does."
+    ),
     by_label: bool = typer.Option(False, "--by-label", help="Add the scores of each label."),
-    by_length: bool = typer.Option(False, "--by-length", help="Add the scores by length of sentence."),
+    by_length: bool = typer.Option(False, "--by-length", help="Add the scores by sentence length."),
     calibration: bool = typer.Option(
         False,
         "--calibration",
-        help="Add how far confidences can be trusted; PRED is then what 'gramian parse --json' wrote.",
+        help="Add the calibration of confidences; PRED is then the output of 'gramian parse --json'.",
     ),
     compare: str | None = typer.Option(
-        None, metavar="OTHER", help="Predictions of another system: is the difference more than chance?"
+        None,
+        metavar="OTHER",
+        help="Predictions of another system; tests whether the difference is significant.",
     ),
     samples: int = typer.Option(10_000, min=1, help="Resamples of each test under --compare."),
     seed: int = SEED,

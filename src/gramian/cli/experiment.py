@@ -19,22 +19,26 @@ if TYPE_CHECKING:
 
 
 def experiment(
-    recipe: str = typer.Argument(None, help="Which experiment; without it, a list."),
-    data: str = typer.Argument(None, help="What it runs on: trees, or a folder with train.mrg and dev.mrg."),
+    recipe: str = typer.Argument(None, help="Name of the experiment; without it, all are listed."),
+    data: str = typer.Argument(None, help="Trees, or a folder with train.mrg and dev.mrg."),
     config: str | None = CONFIG,
-    out: str | None = typer.Option(None, help="Folder to write to; by default runs/RECIPE-DATA."),
-    quick: bool = typer.Option(False, help="A small run, to see what comes."),
+    out: str | None = typer.Option(None, help="Output folder; by default runs/RECIPE-DATA."),
+    quick: bool = typer.Option(False, help="Run a small version first."),
     jobs: int = typer.Option(
-        1, "--jobs", "-j", min=1, max=1024, help="Processes; results do not depend on it."
+        1, "--jobs", "-j", min=1, max=1024, help="Number of processes; the results are the same."
     ),
-    scheduler: str | None = typer.Option(None, help="Address of a Dask scheduler whose workers do the runs."),
-    seeds: int | None = typer.Option(None, min=1, help="Repeats of every cell; by default 3, or 1 if quick."),
-    only: str | None = typer.Option(None, help="Redo the cells of this name or pattern, and no others."),
-    plan: bool = typer.Option(False, help="Print the plan, and run nothing."),
-    report_only: bool = typer.Option(False, help="Run nothing; write the report of what is finished."),
+    scheduler: str | None = typer.Option(
+        None, help="Address of a Dask scheduler whose workers execute the runs."
+    ),
+    seeds: int | None = typer.Option(
+        None, min=1, help="Number of seeds per cell; by default 3, or 1 with --quick."
+    ),
+    only: str | None = typer.Option(None, help="Repeat only the cells of this name or pattern."),
+    plan: bool = typer.Option(False, help="Print the plan without running it."),
+    report_only: bool = typer.Option(False, help="Only write the report of finished runs."),
     assignments: list[str] = SET,
     list_settings: bool = typer.Option(
-        False, "--list-settings", help="List the settings of the experiment, and exit."
+        False, "--list-settings", help="List the settings of the experiment and exit."
     ),
     quiet: bool = QUIET,
 ) -> None:

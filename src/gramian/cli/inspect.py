@@ -22,12 +22,14 @@ def inspect(
         None, help="Trees or CoNLL-U (a file, a folder, or - for stdin), or a model file."
     ),
     explain: str | None = typer.Option(
-        None, help="Say what a label means, such as SBAR or nsubj; no file is needed."
+        None, help="Explain a label such as SBAR or nsubj; no file is needed."
     ),
-    label: str | None = typer.Option(None, help="Of a grammar: what the states of this label or tag are."),
-    top: int = typer.Option(12, min=1, help="How many labels and oddities to list."),
+    label: str | None = typer.Option(
+        None, help="Describe the latent states of this label or tag of a grammar."
+    ),
+    top: int = typer.Option(12, min=1, help="Number of labels and unusual trees to list."),
     as_json: bool = AS_JSON,
-    strict: bool = typer.Option(False, "--strict", help="Exit with 1 if anything is broken."),
+    strict: bool = typer.Option(False, "--strict", help="Exit with status 1 if a tree is malformed."),
 ) -> None:
     """Show what is in a treebank or a model.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def models(
     action: str = typer.Argument("list", metavar="[list|install]", help="What to do.", show_default=False),
     language: str = typer.Argument(
-        "", metavar="[CODE]", help="Language to install, such as fr.", show_default=False
+        "", metavar="[CODE]", help="Language code, such as fr.", show_default=False
     ),
     run: bool = typer.Option(False, "--run", help="With install: run the command instead of printing it."),
     as_json: bool = AS_JSON,

@@ -69,14 +69,14 @@ class Group(_Trusting, TyperGroup):
     """A command that others are part of."""
 
 
-MODEL: Any = typer.Option(None, "--model", "-m", help="Model file; without it, the bundled one.")
+MODEL: Any = typer.Option(None, "--model", "-m", help="Model file; by default the bundled English model.")
 MODEL_OUTPUT: Any = typer.Option(..., "--output", "-o", callback=checked_output, help="Model file to write.")
 TEXT_OUTPUT: Any = typer.Option(
     "-",
     "--output",
     "-o",
     callback=checked_output,
-    help="Where to write; .gz and .xz are compressed. - for stdout.",
+    help="Output file; .gz and .xz are compressed, - is stdout.",
 )
 
 
@@ -85,8 +85,10 @@ def jobs_option(about: str) -> Any:
     return typer.Option(1, "--jobs", "-j", min=1, max=1024, help=about)
 
 
-JOBS: Any = jobs_option("Threads; the result does not depend on it.")
-SEED: Any = typer.Option(0, "--seed", min=0, max=2**32 - 1, help="Same seed, same result.")
+JOBS: Any = jobs_option("Number of threads; the result is the same.")
+SEED: Any = typer.Option(
+    0, "--seed", min=0, max=2**32 - 1, help="Random seed; the same seed gives the same result."
+)
 ALL_JOBS: Any = typer.Option(
     None,
     "--jobs",
@@ -97,14 +99,14 @@ ALL_JOBS: Any = typer.Option(
 )
 PRESET: Any = typer.Option(
     "auto",
-    help="Annotation scheme of the treebank, such as penn or ftb; auto detects it by its labels.",
+    help="Annotation scheme of the treebank, such as penn or ftb; auto detects it from the labels.",
 )
 FORCE: Any = typer.Option(
     False,
     "--force",
     is_eager=True,  # before --output, whose check depends on it
-    help="Replace a file, or results in a folder, that exist.",
+    help="Replace an existing file, or results in a folder.",
 )
-QUIET: Any = typer.Option(False, "--quiet", "-q", help="Say nothing but errors.")
+QUIET: Any = typer.Option(False, "--quiet", "-q", help="Print only errors.")
 AS_JSON: Any = typer.Option(False, "--json", help="Print one JSON object.")
-SKIP_BROKEN: Any = typer.Option(False, "--skip-broken", help="Leave out broken trees, and report each.")
+SKIP_BROKEN: Any = typer.Option(False, "--skip-broken", help="Skip malformed trees and report each.")

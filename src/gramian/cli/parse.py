@@ -52,8 +52,7 @@ def parse(
     files: list[str] = typer.Argument(
         None,
         metavar="FILE",
-        help="Running text: a file, - for stdin, or the text itself in quotes. Of a corpus: folders, files, patterns with *, "
-        "URLs, @FILE for a list.",
+        help="A file of running text, - for stdin, or a quoted text. For a corpus: folders, files, patterns, URLs, @FILE for a list.",
     ),
     model: str | None = typer.Option(
         None,
@@ -64,26 +63,24 @@ def parse(
     lines: bool = typer.Option(
         False,
         "--lines",
-        help="Every line is one sentence; without this, running text is segmented. Other formats: --set format=NAME.",
+        help="Each line is one sentence; otherwise running text is segmented. Other formats: --set format=NAME.",
     ),
     tokens: bool = typer.Option(
-        False, "--tokens", help="Lines are tokens with spaces between; none is changed."
+        False, "--tokens", help="Each line is one sentence of tokens separated by spaces."
     ),
     output: str = typer.Option(
         "-",
         "--output",
         "-o",
-        help="File for the trees, or folder for those of a corpus; - for stdout. After an interruption, run the command again to resume.",
+        help="Output file, or folder for a corpus; - is stdout. After an interruption, run the command again to resume.",
     ),
     force: bool = FORCE,
-    as_json: bool = typer.Option(False, "--json", help="Write one JSON object a sentence."),
-    pretty: bool = typer.Option(
-        False, "--pretty", help="Write trees over several lines, an empty line after each."
-    ),
+    as_json: bool = typer.Option(False, "--json", help="Write one JSON object per sentence."),
+    pretty: bool = typer.Option(False, "--pretty", help="Write indented trees, separated by empty lines."),
     k: int = typer.Option(
-        1, "--k", min=1, max=10_000, help="Write the best k trees, an empty line after each sentence."
+        1, "--k", min=1, max=10_000, help="Write the k best trees, with an empty line after each sentence."
     ),
-    jobs: int = jobs_option("Threads; of a corpus, processes. The result does not depend on it."),
+    jobs: int = jobs_option("Number of threads, or of processes for a corpus; the result is the same."),
     quiet: bool = QUIET,
     to: str | None = corpus.TO,
     status: str | None = corpus.STATUS,

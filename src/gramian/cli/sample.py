@@ -13,9 +13,9 @@ from gramian.errors import counted
 
 def sample(
     model: str | None = MODEL,
-    n: int = typer.Option(10, "-n", min=0, help="How many trees."),
+    n: int = typer.Option(10, "-n", min=0, help="Number of trees."),
     seed: int = SEED,
-    max_length: int = typer.Option(200, min=1, help="Draw trees with more words anew."),
+    max_length: int = typer.Option(200, min=1, help="Reject trees with more words."),
     output: str = TEXT_OUTPUT,
     force: bool = FORCE,
     quiet: bool = QUIET,

@@ -21,23 +21,24 @@ _MAX_FAULTS = 10
 
 def search(
     source: str = typer.Argument(
-        help="Trees: a bracket file, what parse wrote as brackets, JSON or Parquet, or a folder or URL with such files."
+        help="Trees: bracket files, output of gramian parse (brackets, JSON lines, Parquet), or a folder or URL with such files."
     ),
     pattern: str = typer.Argument(
         help="Pattern in the notation of Tregex and tgrep2, such as 'NP < (PP < of)': < parent of, << above, $ sister of, . before."
     ),
-    count: bool = typer.Option(False, "--count", help="Print only how many nodes match."),
-    whole: bool = typer.Option(False, "--whole", help="Print whole trees, each once."),
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON object a match."),
+    count: bool = typer.Option(False, "--count", help="Print only the number of matching nodes."),
+    whole: bool = typer.Option(False, "--whole", help="Print each matching tree once, as a whole."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object per match."),
     tally: str | None = typer.Option(
-        None, metavar="NAME", help="Print what =NAME in the pattern stands for, in words, and how often."
+        None, metavar="NAME", help="Print the words of the node =NAME in the pattern with their counts."
     ),
-    limit: int | None = typer.Option(None, min=1, help="Stop after so many matches."),
+    limit: int | None = typer.Option(None, min=1, help="Stop after this number of matches."),
     head_rules: str = typer.Option(
-        "auto", help="Table of head rules for <# and <<#, or a file; auto: that of the annotation scheme."
+        "auto",
+        help="Head rules for <# and <<#: a name or a file; auto selects those of the annotation scheme.",
     ),
     jobs: int = typer.Option(
-        1, "--jobs", "-j", min=1, max=1024, help="Processes; the result does not depend on it."
+        1, "--jobs", "-j", min=1, max=1024, help="Number of processes; the result is the same."
     ),
     quiet: bool = QUIET,
 ) -> None:

@@ -17,29 +17,37 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 def serve(
     model: list[str] = typer.Option(
-        [], "--model", "-m", help="Model file; several to compare them. Without it, the bundled one."
+        [],
+        "--model",
+        "-m",
+        help="Model file; repeat to compare models. By default the bundled English model.",
     ),
-    dependency: str | None = typer.Option(None, help="A dependency parser that 'gramian dep train' wrote."),
-    automaton: str | None = typer.Option(None, help="An automaton that 'gramian wfa train' wrote."),
+    dependency: str | None = typer.Option(None, help="Dependency parser written by 'gramian dep train'."),
+    automaton: str | None = typer.Option(None, help="Automaton written by 'gramian wfa train'."),
     annotate: str | None = typer.Option(
-        None, help="Folder of sentences to annotate in a tab of the page; it is made if it is missing."
+        None, help="Folder of sentences to annotate in a tab of the page; created if it does not exist."
     ),
     from_scratch: bool = typer.Option(
-        False, help="Annotate without a model until there are trees to train on."
+        False, help="Annotate without a model until there are enough trees for training."
     ),
     labels: str = typer.Option(
-        "", help="Phrase labels of a new bank, separated by commas; the first is that of sentences."
+        "", help="Phrase labels of a new bank, separated by commas, the label of sentences first."
     ),
     tags: str = typer.Option("", help="Tags of a new bank, separated by commas."),
     host: str = typer.Option(
-        "127.0.0.1", help="Address to listen on; the default is open to this machine only."
+        "127.0.0.1", help="Address to listen on; by default only this machine has access."
     ),
-    port: int = typer.Option(8000, min=0, max=65535, help="Port to listen on; 0 for any that is free."),
+    port: int = typer.Option(8000, min=0, max=65535, help="Port to listen on; 0 selects a free one."),
     jobs: int = typer.Option(
-        0, "--jobs", "-j", min=0, max=1024, help="Questions answered at a time; 0 for one a processor."
+        0,
+        "--jobs",
+        "-j",
+        min=0,
+        max=1024,
+        help="Number of requests processed in parallel; 0 for one per core.",
     ),
-    max_kilobytes: int = typer.Option(256, min=1, help="Refuse larger questions."),
-    max_seconds: float = typer.Option(30.0, min=0.1, help="Give up on a question after so long."),
+    max_kilobytes: int = typer.Option(256, min=1, help="Refuse larger requests."),
+    max_seconds: float = typer.Option(30.0, min=0.1, help="Time limit of a request in seconds."),
     open_page: bool = typer.Option(False, "--open", help="Open the page in a browser."),
 ) -> None:
     """Serve a web page for parsing and exploring trees.

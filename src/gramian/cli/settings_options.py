@@ -15,11 +15,9 @@ from gramian.settings import Setting, likely_names, read_settings
 
 Settings: TypeAlias = Mapping[str, Setting]
 
-SET: Any = typer.Option(
-    (), "--set", metavar="NAME=VALUE", help="Change any setting; may be given several times."
-)
+SET: Any = typer.Option((), "--set", metavar="NAME=VALUE", help="Change a setting; may be repeated.")
 CONFIG: Any = typer.Option(
-    None, "--config", metavar="FILE", help="TOML file of settings; those on the command line take precedence."
+    None, "--config", metavar="FILE", help="TOML file of settings; the command line takes precedence."
 )
 SEED_SETTING: Any = typer.Option(
     None, "--seed", metavar="INTEGER", help="The same number gives the same result; by default 0."
@@ -38,7 +36,7 @@ def list_settings_option(load: Callable[[], Settings]) -> Any:
             raise typer.Exit
 
     return typer.Option(
-        False, "--list-settings", is_eager=True, callback=print_settings, help="List all settings, and exit."
+        False, "--list-settings", is_eager=True, callback=print_settings, help="List all settings and exit."
     )
 
 

@@ -17,12 +17,12 @@ from gramian.errors import OptionError
 
 def split(
     file: str = typer.Argument(help="Trees or CoNLL-U: a file, a folder, or - for stdin."),
-    output: str = typer.Option(..., "--output", "-o", help="Folder for train, dev and test."),
+    output: str = typer.Option(..., "--output", "-o", help="Output folder for train, dev and test."),
     train: float = typer.Option(80, min=0, help="Share of train; shares are relative to their sum."),
     dev: float = typer.Option(10, min=0, help="Share of dev."),
     test: float = typer.Option(10, min=0, help="Share of test."),
     seed: int | None = typer.Option(
-        None, min=0, max=2**32 - 1, help="Draw at random with this seed; without it, cut in order."
+        None, min=0, max=2**32 - 1, help="Split at random with this seed; by default the order is kept."
     ),
     compress: bool = typer.Option(False, "--compress", help="Write .gz files."),
     force: bool = FORCE,

@@ -49,17 +49,15 @@ def _all_settings() -> Mapping[str, Setting]:
 def train(
     trees: str = typer.Argument(help="Bracketed trees: a file, a folder, or - for stdin."),
     output: str = typer.Option(..., "--output", "-o", help="Model file to write."),
-    dev: str | None = typer.Option(
-        None, help="Trees to score the grammar on; its F1 is stored in the model."
-    ),
+    dev: str | None = typer.Option(None, help="Development trees; their F1 is stored in the model."),
     jobs: int = jobs_option(
-        "Threads, or processes where the model has several parts; the model does not depend on it."
+        "Number of threads, or of processes if the model has several parts; the model is the same."
     ),
     scheduler: str | None = typer.Option(
         None, help="Address of a Dask scheduler whose workers train the parts (tcp://host:8786)."
     ),
     dry_run: bool = typer.Option(
-        False, "--dry-run", help="Print the settings, with an estimate of time and memory; learn nothing."
+        False, "--dry-run", help="Print the settings and an estimate of time and memory without training."
     ),
     force: bool = FORCE,
     quiet: bool = QUIET,

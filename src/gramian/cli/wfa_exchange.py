@@ -97,7 +97,7 @@ def convert(
     ),
     output: str = TEXT_OUTPUT,
     to: Literal["model", "pautomac", "flexfringe", "aalpy"] = typer.Option(
-        "model", "--to", help="What to write."
+        "model", "--to", help="Output format."
     ),
     force: bool = FORCE,
 ) -> None:

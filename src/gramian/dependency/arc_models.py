@@ -103,7 +103,7 @@ def fit_arc_scorer(
         Epochs. The weights are the mean over all steps.
     random_state : int
     n_jobs : int
-        Threads; the result does not depend on it.
+        Number of threads; the result is the same.
     """
     tables = new_tables(table_size(sum(len(sentence) - 1 for sentence in symbols)), 0.05, smallest=0.02)
     scorer, rates = ArcScorer(tables.weights), table.dropout_rates(_WORD_DROPOUT)

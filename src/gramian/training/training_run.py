@@ -96,7 +96,7 @@ class TrainingRun:
     dev : path, stream or trees, optional
         To score the model on; what it scores is stored in it.
     n_jobs : int
-        Threads, or processes where the model has several parts; the model does not depend on it.
+        Number of threads, or of processes if the model has several parts; the model is the same.
     scheduler : str, optional
         Address of a Dask scheduler whose workers train the parts instead.
     checkpoint : path, optional

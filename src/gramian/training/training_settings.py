@@ -56,31 +56,30 @@ class TrainingSettings:
     Attributes
     ----------
     method : {"best", "spectral-em", "spectral-cluster", "spectral-moments", "pivot", "em", "split-merge", "pcfg"}
-        How hidden states are found; best is spectral-em with 32 states and 8 iterations, for two binarisations.
+        Training method; best is spectral-em with 32 states and 8 iterations for each of two binarisations.
     n_states : int or mapping of str to int, optional
-        The most states that a label gets; by default the method's own number.
+        Maximum number of latent states of a label; the default depends on the method.
     ensemble_size : int, optional
-        How many grammars that differ parse together; by default two with method best, else one.
+        Number of grammars in the ensemble; by default two with method best, otherwise one.
     expert : {"none", "crf", "neural", "both"}
-        Also train a span CRF (crf): more accurate, several times longer to train, half as fast to parse with; or a neural network
-        (neural), which requires PyTorch and in practice a GPU; or both.
+        Also train a span CRF (crf), a neural network (neural, requires PyTorch), or both: more accurate, slower to train and parse
+        with.
     rerank : bool
-        Also train a reranker of the best trees, on folds that the grammars have not seen.
+        Also train a reranker of the best trees by cross-fitting.
     folds : int
         With rerank: the number of folds; all grammars are trained again for each.
     calibrate : bool
-        Also calibrate confidences, and tune the weight of an expert, on held-out trees; trains everything twice.
+        Also calibrate confidences and tune the weights of experts on held-out trees; doubles the training time.
     text : list of path
-        Text without trees that a teacher parses, to learn from its trees too: plain text, tokens, token/TAG pairs or CoNLL-U; may be
-        given several times.
+        Unlabelled text, parsed by a teacher and learned from: plain text, tokens, token/TAG pairs or CoNLL-U; may be repeated.
     tagged_corpus : path, optional
-        Tagged text (CoNLL-U, trees, or token/TAG pairs) from which the lexicon learns words and tags.
+        Tagged text (CoNLL-U, trees or token/TAG pairs) for the lexicon.
     spacing_conllu : path, optional
         CoNLL-U with SpaceAfter=No, from which the model also learns sentence segmentation and tokenisation.
     preset : str
         Annotation scheme: penn, icepahc, keyaki, ftb, cess, floresta, whole; auto detects it from the labels.
     language : str
-        Language (en, fr, ...) whose text the model learns to segment; auto detects it, none learns nothing.
+        Language (en, fr, ...) for learning sentence segmentation and tokenization; auto detects it, none disables it.
     heads : str
         Head rules for features, binarisation from heads, and reranking: auto, collins, left, right, none, or a file.
     device : str, optional
@@ -90,9 +89,9 @@ class TrainingSettings:
     keep_best : bool
         With development trees and EM: keep the iteration with the best F1, and stop when it falls.
     skip_broken : bool
-        Leave out broken trees, and report how many.
+        Skip malformed trees and report their number.
     random_state : int
-        The same number gives the same model file.
+        Random seed; the same seed gives the same model file.
     attribution : str, optional
         Whom to credit for the data; stored in the model.
     compress : bool

@@ -151,7 +151,7 @@ def compress(
     random_state : int
         For the starts of least squares; everything else is free of chance.
     n_jobs : int
-        Threads; the result does not depend on it.
+        Number of threads; the result is the same.
 
     References
     ----------
