@@ -128,7 +128,7 @@ def extract(
     n_probes : int
         Half of them show where the basis must grow, the others measure the error.
     max_length : int
-        Of random probes.
+        Maximum length of random test strings.
     statistic : {"string", "prefix", "substring"}
         What `score` computes; the result computes string weights.
     random_state : int

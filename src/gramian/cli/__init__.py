@@ -158,7 +158,11 @@ def _print_versions(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: bool = typer.Option(
-        False, "--version", callback=_print_versions, is_eager=True, help="Print the versions that matter."
+        False,
+        "--version",
+        callback=_print_versions,
+        is_eager=True,
+        help="Print the versions of gramian and its dependencies.",
     ),
 ) -> None:
     pass

@@ -51,7 +51,7 @@ _NONE_LEFT_OUT = "mend the sentence; none can be left out, or the sentences woul
 _LOOKED_AT = 20  # sentences from which is told whether the model knows the tags
 _LEAST_KNOWN = 0.5
 _CONFIDENCE = re.compile(r"(?:^|\|)Confidence=([01]\.\d+)")
-_MODEL = typer.Option(..., "--model", "-m", help="A file that 'gramian dep train' wrote.")
+_MODEL = typer.Option(..., "--model", "-m", help="Model file of 'gramian dep train'.")
 
 
 def _train_settings() -> Mapping[str, Setting]:
@@ -72,21 +72,23 @@ class DependencyTrainCommand(SettingsCommand):
 
 @app.command(cls=DependencyTrainCommand)
 def train(
-    treebank: str = typer.Argument(help="CoNLL-U with arcs: a file, a folder, or - for stdin."),
+    treebank: str = typer.Argument(help="CoNLL-U with heads: a file, a folder, or - for stdin."),
     output: str = MODEL_OUTPUT,
     method: str | None = typer.Option(
         None,
-        help="conditional is the best: automata by EM, then factors on arcs; the others are automata alone.",
+        help="Training method; conditional (automata by EM with log-linear arcs) is the most accurate, the others are automata only.",
         metavar="conditional|em|spectral|det|det+f",
     ),
     tags: str | None = typer.Option(
         None,
-        help="Tags, features and lemmas that the parser is trained on: predicted serves text, gold serves tagged words.",
+        help="Tags, features and lemmas for training: predicted for parsing text, gold for parsing tagged words, or mixed.",
         metavar="predicted|gold|mixed",
     ),
-    states: str | None = typer.Option(None, help="The most states an automaton gets.", metavar="INTEGER"),
+    states: str | None = typer.Option(
+        None, help="Maximum number of states of an automaton.", metavar="INTEGER"
+    ),
     skip_broken: bool = typer.Option(
-        False, "--skip-broken", help="Leave out broken sentences, and report how many."
+        False, "--skip-broken", help="Skip malformed sentences and report their number."
     ),
     seed: str | None = SEED_SETTING,
     jobs: int | None = ALL_JOBS,
@@ -131,37 +133,41 @@ def train(
 @app.command()
 def parse(
     words: str = typer.Argument(
-        "-", help="Text, or CoNLL-U whose arcs are not looked at: a file, a folder, or - for stdin."
+        "-", help="Text, or CoNLL-U whose heads are ignored: a file, a folder, or - for stdin."
     ),
     model: str = _MODEL,
     output: str = TEXT_OUTPUT,
     force: bool = FORCE,
     jobs: int = JOBS,
     format: Literal["auto", "text", "conllu"] = typer.Option(
-        "auto", help="What the input is; auto looks for tabs in its first line."
+        "auto", help="Input format; auto looks for tabs in the first line."
     ),
     retag: bool = typer.Option(
         False,
-        help="Replace tags, features and lemmas of CoNLL-U by predicted ones, also where they are given.",
+        help="Replace given tags, features and lemmas with predicted ones.",
     ),
     constraints: bool = typer.Option(
-        False, "--constraints", help="Obey known and forbidden heads in MISC, such as Head=3 and NotHead=2,5."
+        False,
+        "--constraints",
+        help="Use required and forbidden heads in MISC, such as Head=3 and NotHead=2,5.",
     ),
     decoder: Literal["mbr", "mst", "viterbi"] = typer.Option(
         "mbr",
-        help="The most certain arcs, without crossing arcs (mbr) or with them (mst), or the best tree with its best states.",
+        help="mbr: the projective tree with the most probable arcs; mst: the same, with crossing arcs; viterbi: the best tree with states.",
     ),
     confidence: bool | None = typer.Option(
-        None, help="Add Confidence=... to MISC; by default for text.", show_default=False
+        None, help="Add Confidence=... to MISC; the default for text.", show_default=False
     ),
     max_length: int = typer.Option(
-        400, min=1, help="Longer sentences are parsed in pieces of so many words."
+        400, min=1, help="Split longer sentences into parts of this number of words."
     ),
     backoff: bool = typer.Option(
         True,
-        help="Let a smoothed grammar help where marginals are no distribution; published results do without.",
+        help="Use a smoothed grammar where marginals are not a distribution; not used in published results.",
     ),
-    strict: bool = typer.Option(False, help="Exit with 1 if a sentence was backed off or cut."),
+    strict: bool = typer.Option(
+        False, help="Exit with status 1 if a sentence needed the backoff or was split."
+    ),
 ) -> None:
     """Parse text, or words of CoNLL-U.
 
@@ -215,21 +221,22 @@ def parse(
 @app.command()
 def draw(
     head: str = typer.Argument(help="Head symbol, such as NN; ROOT for the root."),
-    direction: Literal["left", "right"] = typer.Argument(help="Which side of the head."),
+    direction: Literal["left", "right"] = typer.Argument(help="Side of the head."),
     model: str = _MODEL,
     treebank: str | None = typer.Option(
-        None, help="Trees whose sequences draw the picture; without them, the automaton's own random ones."
+        None,
+        help="Trees whose sequences determine the picture; by default, sequences sampled from the automaton.",
     ),
     output: str = TEXT_OUTPUT,
     force: bool = FORCE,
-    picture: Literal["svg", "dot"] = typer.Option("svg", "--format", help="SVG picture or DOT text."),
-    clusters: int = typer.Option(10, min=1, help="States before those are merged that must be."),
+    picture: Literal["svg", "dot"] = typer.Option("svg", "--format", help="Output format."),
+    clusters: int = typer.Option(10, min=1, help="Number of clusters before merging."),
     way: Literal["own", "published"] = typer.Option(
         "own",
-        help="All strings draw the picture and rare moves are redirected, or frequent prefixes alone and all is merged.",
+        help="own: use all strings and redirect rare transitions; published: use frequent prefixes only and merge all conflicts.",
     ),
-    prefixes: int = typer.Option(30, min=1, help="How many frequent prefixes are clustered."),
-    threshold: float = typer.Option(0.03, min=0.0, help="Leave out transitions up to this probability."),
+    prefixes: int = typer.Option(30, min=1, help="Number of frequent prefixes to cluster."),
+    threshold: float = typer.Option(0.03, min=0.0, help="Omit transitions up to this probability."),
 ) -> None:
     """Draw the automaton of a head.
 
@@ -271,7 +278,7 @@ def evaluate(
     pred: str = typer.Argument(help="Predicted CoNLL-U of the same text."),
     as_json: bool = AS_JSON,
     subtypes: bool = typer.Option(
-        True, help="Whether nsubj and nsubj:pass differ; CoNLL 2018 never compares subtypes."
+        True, help="Compare subtypes of relations, such as nsubj:pass; CoNLL 2018 does not."
     ),
 ) -> None:
     """Score a prediction by the metrics of the CoNLL 2018 shared task.

@@ -24,7 +24,7 @@ def models(
     run: bool = typer.Option(False, "--run", help="With install: run the command instead of printing it."),
     as_json: bool = AS_JSON,
 ) -> None:
-    """List installed models, and those that can be installed; or install one.
+    """List or install language models.
 
     gramian models install CODE prints the command that installs a package; with --run it runs it. Installed models are listed with their
     training data, scores and licences. gramian parse -m CODE and gramian.load("CODE") load one of them.

@@ -95,7 +95,7 @@ ALL_JOBS: Any = typer.Option(
     "-j",
     min=1,
     max=1024,
-    help="Threads; all processors if not given. The result does not depend on it.",
+    help="Number of threads, by default one per core; the result is the same.",
 )
 PRESET: Any = typer.Option(
     "auto",

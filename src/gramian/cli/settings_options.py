@@ -20,7 +20,7 @@ CONFIG: Any = typer.Option(
     None, "--config", metavar="FILE", help="TOML file of settings; the command line takes precedence."
 )
 SEED_SETTING: Any = typer.Option(
-    None, "--seed", metavar="INTEGER", help="The same number gives the same result; by default 0."
+    None, "--seed", metavar="INTEGER", help="Random seed; the same seed gives the same result."
 )
 _SPELT = {"n_states": "--states", "random_state": "--seed"}
 

@@ -48,11 +48,11 @@ app = typer.Typer(
 app.command()(extract)
 app.command()(convert)
 
-_MODEL = typer.Argument(help="A model that 'gramian wfa train' wrote.")
+_MODEL = typer.Argument(help="Model file of 'gramian wfa train'.")
 _FILE = typer.Argument(
     help="Strings: PAutomaC or SPiCe, plain lines of symbols, trees or CoNLL-U (their tags); - for stdin."
 )
-_LAYOUT = typer.Option("auto", "--format", help="What the file holds.")
+_LAYOUT = typer.Option("auto", "--format", help="Input format.")
 _TAGS = typer.Option(
     "xpos", help="Tags of a treebank: a column of CoNLL-U, or universal: Penn tags reduced to twelve."
 )
@@ -65,7 +65,7 @@ def _train_settings() -> Mapping[str, Setting]:
     from gramian.training.papers import paper_setting
     from gramian.value_types import OneOf
 
-    about = "How to learn; best averages what predicts best."
+    about = "Training method; best averages the models that predict best."
     method = Setting("method", OneOf(*METHODS), "best", about)
     return {"method": method, "paper": paper_setting("wfa train"), **method_settings()}
 
@@ -81,11 +81,11 @@ def train(
     file: str = _FILE,
     output: str = MODEL_OUTPUT,
     states: str | None = typer.Option(
-        None, help="Number of states (of an n-gram model, its order), or auto.", metavar="INTEGER"
+        None, help="Number of states (n-grams: the order), or auto.", metavar="INTEGER"
     ),
     method: str | None = typer.Option(
         None,
-        help="How to learn; best averages what predicts best.",
+        help="Training method; best averages the models that predict best.",
         metavar="best|spectral|em|spectral-em|quadratic|convex|ngram",
     ),
     seed: str | None = SEED_SETTING,
@@ -143,12 +143,12 @@ def score(
 def predict(
     model: str = _MODEL,
     file: str = _FILE,
-    top: int = typer.Option(5, "--top", "-k", min=1, help="How many symbols to print for each prefix."),
+    top: int = typer.Option(5, "--top", "-k", min=1, help="Number of symbols per prefix."),
     as_json: bool = AS_JSON,
     layout: Layout = _LAYOUT,
     tags: Tags = _TAGS,
 ) -> None:
-    """Print the symbols that are likely to follow each prefix.
+    """Predict the next symbol of each prefix.
 
     The best come first, with their scores; <stop> is the end.
     """
@@ -171,9 +171,9 @@ def predict(
 @app.command()
 def sample(
     model: str = _MODEL,
-    number: int = typer.Option(10, "--number", "-n", min=1, help="How many strings."),
+    number: int = typer.Option(10, "--number", "-n", min=1, help="Number of strings."),
     seed: int = SEED,
-    max_length: int = typer.Option(10_000, min=1, help="Longer strings are cut here."),
+    max_length: int = typer.Option(10_000, min=1, help="Cut longer strings."),
     numbered: bool = typer.Option(False, help="Write the PAutomaC format."),
 ) -> None:
     """Sample random strings from a model that is a distribution."""
@@ -198,23 +198,23 @@ def draw(
     picture: Literal["svg", "tikz", "dot", "openfst", "hankel"] = typer.Option(
         "svg",
         "--format",
-        help="SVG or TikZ picture, DOT or OpenFST text; or an SVG picture of the Hankel matrix.",
+        help="Output format; hankel is an SVG picture of the Hankel matrix.",
     ),
-    size: int = typer.Option(8, min=1, max=60, help="Hankel matrix: substrings for its rows and columns."),
+    size: int = typer.Option(8, min=1, max=60, help="Hankel matrix: number of rows and columns."),
     counted: bool = typer.Option(
-        False, "--counted", help="Hankel matrix: as counted in --strings, not as the model has it."
+        False, "--counted", help="Hankel matrix: show counts of --strings instead of model scores."
     ),
     clusters: int | None = typer.Option(
-        None, min=1, help="Draw a deterministic approximation with at most so many states."
+        None, min=1, help="Draw a deterministic approximation with at most this number of states."
     ),
     way: Literal["own", "published"] = typer.Option(
         "own",
-        help="Approximation: all strings draw it and rare moves are redirected, or frequent prefixes alone and all is merged.",
+        help="Approximation; own: use all strings, redirect rare transitions; published: use frequent prefixes, merge all conflicts.",
     ),
     strings: str | None = typer.Option(
-        None, help="Strings that draw the approximation; without them, the model's own random strings."
+        None, help="Strings that determine the approximation; by default, strings sampled from the model."
     ),
-    threshold: float = typer.Option(0.05, min=0.0, help="Leave out transitions up to this weight."),
+    threshold: float = typer.Option(0.05, min=0.0, help="Omit transitions up to this weight."),
     tags: Tags = _TAGS,
 ) -> None:
     """Draw an automaton.
@@ -266,8 +266,10 @@ def draw(
 def evaluate(
     model: str = _MODEL,
     test: str = _FILE,
-    solution: str | None = typer.Option(None, help="PAutomaC: the true probabilities of the test strings."),
-    targets: str | None = typer.Option(None, help="SPiCe: the targets of the test prefixes."),
+    solution: str | None = typer.Option(
+        None, help="PAutomaC: file with the true probabilities of the test strings."
+    ),
+    targets: str | None = typer.Option(None, help="SPiCe: file with the targets of the test prefixes."),
     as_json: bool = AS_JSON,
     layout: Layout = _LAYOUT,
     tags: Tags = _TAGS,

@@ -22,29 +22,29 @@ def extract(
     ),
     output: str = MODEL_OUTPUT,
     alphabet: str | None = typer.Option(None, help="Symbols, separated by commas; 0..N for numbers."),
-    strings: str | None = typer.Option(None, help="Strings that matter; their symbols are the alphabet."),
+    strings: str | None = typer.Option(None, help="Relevant strings; their symbols are the alphabet."),
     tags: Tags = typer.Option("xpos", help="Tags of --strings, if it is a treebank."),
     exact: bool = typer.Option(
-        False, "--exact", help="Learn the minimal acceptor of the strings that score above 0.5."
+        False, "--exact", help="Learn the minimal acceptor of strings with scores above 0.5."
     ),
     states: int | None = typer.Option(
-        None, min=1, help="States at most; without it, as many as reduce the error."
+        None, min=1, help="Maximum number of states; by default, as many as reduce the error."
     ),
-    queries: int = typer.Option(20_000, min=1, help="Strings to ask about at most."),
+    queries: int = typer.Option(20_000, min=1, help="Maximum number of queries."),
     tolerance: float = typer.Option(
-        1e-6, min=0.0, help="Stop when no probe differs by more, as a share of the largest score."
+        1e-6, min=0.0, help="Stop when no test string differs by more than this share of the largest score."
     ),
     probes: int = typer.Option(
-        1000, min=2, help="Strings that show differences, half of them only in the report."
+        1000, min=2, help="Number of test strings; half of them are only used for the report."
     ),
-    max_length: int = typer.Option(12, min=1, help="Of random probes."),
-    start_symbol: int | None = typer.Option(None, min=0, help="ONNX: number to put before each string."),
-    stop_symbol: int | None = typer.Option(None, min=0, help="ONNX: number to put after each string."),
+    max_length: int = typer.Option(12, min=1, help="Maximum length of random test strings."),
+    start_symbol: int | None = typer.Option(None, min=0, help="ONNX: start symbol of each string."),
+    stop_symbol: int | None = typer.Option(None, min=0, help="ONNX: stop symbol of each string."),
     seed: int = SEED,
     force: bool = FORCE,
     quiet: bool = QUIET,
 ) -> None:
-    """Extract an automaton from a function of strings, by asking it.
+    """Extract an automaton from a function of strings by queries.
 
     The result is a weighted automaton by spectral learning with a growing basis, or with --exact an acceptor by L*. MODULE:FUNCTION runs
     code: the function takes a list of tuples of symbols and returns as many numbers.
