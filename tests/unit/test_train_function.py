@@ -93,7 +93,7 @@ def test_finished_members_are_kept_beside_a_checkpoint(trees, tmp_path, monkeypa
     ("options", "message"),
     [
         ({"method": "magic"}, "method must be one of best, .*, got 'magic'"),
-        ({"ensemble_size": 0}, "ensemble_size must be at least 1 and at most 100, got 0"),
+        ({"ensemble_size": 0}, "ensemble_size must be at least 1 and at most 240, got 0"),
         ({"folds": 1, "rerank": True}, "folds must be at least 2 and at most 100, got 1"),
         ({"cycles": 2}, "cycles requires method split-merge, not best"),
         ({"settings": {"search.budget": 3}}, "settings of the search require search.method"),

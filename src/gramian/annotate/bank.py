@@ -15,10 +15,12 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from threading import RLock
-from typing import Any, Self
+from typing import Annotated, Any, Self, TypeAlias, TypeVar
+
+from msgspec import Meta
 
 from gramian.annotate.annotation import Annotation
 from gramian.annotate.proposals import LabelSet
@@ -26,6 +28,7 @@ from gramian.chart.constraints import Span
 from gramian.errors import GramianError, InputError, OptionError
 from gramian.io.lock import locked
 from gramian.io.output import writing
+from gramian.io.schema import SchemaError, parse_document
 from gramian.trees import Tree, unescape_word
 from gramian.trees.brackets import parse_bracketed
 
@@ -34,6 +37,50 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 _LONGEST_HISTORY = 100
 _MOST_BYTES = 1 << 24  # of a file of one annotated sentence
 _RESERVED = {"CON", "PRN", "AUX", "NUL"}
+
+
+_Document = TypeVar("_Document")
+_Text: TypeAlias = Annotated[str, Meta(min_length=1)]
+_Labels: TypeAlias = Annotated[tuple[_Text, ...], Meta(min_length=1)]
+_Phrase: TypeAlias = Annotated[str, Meta(pattern=r"^[^\s()]{1,40} [0-9]{1,6}-[0-9]{1,6}\Z")]
+_Index: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9]{1,6}\Z")]
+
+
+@dataclass(frozen=True)
+class _Header:
+    """The content of bank.json."""
+
+    format: int
+    phrases: _Labels
+    tags: _Labels
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    """A line of sentences.jsonl."""
+
+    name: Annotated[str, Meta(pattern=rf"^{_NAME.pattern}\Z")]
+    words: _Labels
+
+
+@dataclass(frozen=True)
+class _State:
+    """An annotation in its file; phrases are texts such as ``"NP 0-2"``."""
+
+    tree: str
+    done: bool = False
+    comment: str = ""
+    required: tuple[_Phrase, ...] = ()
+    forbidden: tuple[_Phrase, ...] = ()
+    tags: dict[_Index, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Record(_State):
+    """The content of the file of an annotated sentence."""
+
+    revision: Annotated[int, Meta(ge=1)]
+    history: tuple[_State, ...] = ()
 
 
 class RevisionConflict(GramianError):
@@ -109,14 +156,10 @@ class AnnotationBank:
                 )
             self.labels = labels or LabelSet()
             _write_json(path, {"format": _FORMAT, **asdict(self.labels)})
-        record = _read_object(path)
-        if record.get("format") != _FORMAT:
-            raise InputError(
-                f"format {record.get('format')!r} is not {_FORMAT}", str(path), hint="update gramian"
-            )
-        self.labels = LabelSet(_texts(record, "phrases", path), _texts(record, "tags", path))
-        if not (self.labels.phrases and self.labels.tags):
-            raise InputError("a bank needs at least one phrase label and one tag", str(path))
+        header = _read(_Header, path)
+        if header.format != _FORMAT:
+            raise InputError(f"format {header.format} is not {_FORMAT}", str(path), hint="update gramian")
+        self.labels = LabelSet(header.phrases, header.tags)
         self._read_sentences()
         for folder in sorted(self.folder.iterdir()):
             if folder.is_dir() and not folder.is_symlink() and _NAME.fullmatch(folder.name):
@@ -127,11 +170,10 @@ class AnnotationBank:
         if not path.exists():
             return
         for number, line in enumerate(_read_text(path, 1 << 30).splitlines(), 1):
-            record = _json_object(line, path, number)
-            name, words = record.get("name"), _texts(record, "words", path, number)
-            if not isinstance(name, str) or not _NAME.fullmatch(name) or name in self.sentences or not words:
-                raise InputError("a sentence needs a name of its own and words", str(path), number)
-            self.sentences[name] = words
+            sentence = _document(_Sentence, line, path, number)
+            if sentence.name in self.sentences:
+                raise InputError(f"sentence {sentence.name} occurs twice", str(path), number)
+            self.sentences[sentence.name] = sentence.words
 
     def _read_annotator(self, folder: Path) -> None:
         for path in sorted(folder.glob("*.json")):
@@ -139,14 +181,11 @@ class AnnotationBank:
                 raise InputError(
                     "there is no such sentence in sentences.jsonl", str(path), hint="move it away"
                 )
-            record = _read_object(path)
-            states = [*_list(record, "history", path), record]
-            words = self.sentences[path.stem]
-            *history, annotation = [_annotation(state, words, path) for state in states]
-            revision = record.get("revision")
-            if type(revision) is not int or revision < 1:
-                raise InputError("revision is a whole number from 1", str(path))
-            self._stored[folder.name, path.stem] = StoredAnnotation(annotation, revision, tuple(history))
+            record, words = _read(_Record, path), self.sentences[path.stem]
+            *history, annotation = [_annotation(state, words, path) for state in (*record.history, record)]
+            self._stored[folder.name, path.stem] = StoredAnnotation(
+                annotation, record.revision, tuple(history)
+            )
 
     # -- sentences ---------------------------------------------------------------------------------------------------
 
@@ -269,48 +308,37 @@ def _record(annotation: Annotation) -> dict[str, Any]:
     }
 
 
-def _annotation(record: Any, words: tuple[str, ...], path: Path) -> Annotation:
-    """Return the annotation of a record, each of whose fields is checked."""
-    if not isinstance(record, dict):
-        raise InputError("a state is an object", str(path))
-    comment, done, tags = record.get("comment", ""), record.get("done", False), record.get("tags", {})
-    if not (isinstance(comment, str) and isinstance(done, bool) and isinstance(tags, dict)):
-        raise InputError("comment is a text, done true or false, tags an object", str(path))
-    text = record.get("tree")
-    trees = parse_bracketed(text) if isinstance(text, str) else []
+def _annotation(state: _State, words: tuple[str, ...], path: Path) -> Annotation:
+    """Return the annotation of a state, whose tree, spans and tags are those of the sentence."""
+    trees = parse_bracketed(state.tree)
     if len(trees) != 1 or trees[0].words != words:
         raise InputError("tree is one tree over the words of the sentence", str(path))
-    fixed = []
-    for index, tag in tags.items():
-        if not (index.isascii() and index.isdigit() and int(index[:9]) < len(words) and isinstance(tag, str)):
-            raise InputError("tags have numbers of words and their tags", str(path))
-        fixed.append((int(index), tag))
-    spans = [
-        tuple(_span(span, len(words), path) for span in _texts(record, key, path))
-        for key in ("required", "forbidden")
-    ]
-    return Annotation(trees[0], spans[0], spans[1], tuple(sorted(fixed)), done, comment)
+    tags = tuple(sorted((int(index), tag) for index, tag in state.tags.items()))
+    if tags and tags[-1][0] >= len(words):
+        raise InputError(f"tags: the sentence has no word {tags[-1][0]}", str(path))
+    required, forbidden = (
+        tuple(_span(span, len(words), path) for span in spans) for spans in (state.required, state.forbidden)
+    )
+    return Annotation(trees[0], required, forbidden, tags, state.done, state.comment)
 
 
 def _span(text: str, n_words: int, path: Path) -> Span:
-    found = re.fullmatch(r"([^\s()]{1,40}) (\d{1,6})-(\d{1,6})", text, re.ASCII)
-    if not found or not int(found[2]) < int(found[3]) <= n_words:
-        raise InputError(f"{text!r} is no phrase of the sentence, such as 'NP 0-2'", str(path))
-    return Span(int(found[2]), int(found[3]), found[1])
+    label, _, ends = text.partition(" ")
+    start, end = map(int, ends.split("-"))
+    if not start < end <= n_words:
+        raise InputError(f"{text!r} is no phrase of the sentence", str(path))
+    return Span(start, end, label)
 
 
-def _read_object(path: Path) -> dict[str, Any]:
-    return _json_object(_read_text(path, _MOST_BYTES), path)
+def _read(kind: type[_Document], path: Path) -> _Document:
+    return _document(kind, _read_text(path, _MOST_BYTES), path)
 
 
-def _json_object(text: str, path: Path, line: int | None = None) -> dict[str, Any]:
+def _document(kind: type[_Document], text: str, path: Path, line: int | None = None) -> _Document:
     try:
-        record = json.loads(text)
-    except (ValueError, RecursionError):
-        record = None
-    if not isinstance(record, dict):
-        raise InputError("this is not a JSON object", str(path), line, hint="restore it from version control")
-    return record
+        return parse_document(kind, text)
+    except SchemaError as error:
+        raise InputError(str(error), str(path), line, hint="restore it from version control") from None
 
 
 def _read_text(path: Path, most: int) -> str:
@@ -322,20 +350,6 @@ def _read_text(path: Path, most: int) -> str:
         raise InputError.of_system(error, "read", path) from None
     except UnicodeError:
         raise InputError("this is not UTF-8", str(path)) from None
-
-
-def _list(record: Mapping[str, Any], key: str, path: Path, line: int | None = None) -> list[Any]:
-    values = record.get(key, [])
-    if not isinstance(values, list):
-        raise InputError(f"{key} is a list", str(path), line)
-    return values
-
-
-def _texts(record: Mapping[str, Any], key: str, path: Path, line: int | None = None) -> tuple[str, ...]:
-    values = _list(record, key, path, line)
-    if not all(isinstance(value, str) and value for value in values):
-        raise InputError(f"{key} is a list of texts", str(path), line)
-    return tuple(values)
 
 
 def _write_json(path: Path, record: Mapping[str, Any]) -> None:

@@ -12,7 +12,6 @@ from gramian.annotate.proposals import LabelSet, Proposer, usual_tags
 from gramian.errors import OptionError
 from gramian.evaluate import score
 from gramian.parsing.parser import Parser
-from gramian.training import TrainingSettings, train
 from gramian.trees import Tree
 
 MIN_TREES = 5
@@ -39,6 +38,8 @@ def train_proposer(trees: Sequence[Tree], labels: LabelSet, n_states: int = 4) -
     >>> print(proposer.propose([["rain", "falls"]])[0].tree)
     (S (NP (NN rain)) (VP (VBZ falls)))
     """
+    from gramian.training import TrainingSettings, train  # needs scikit-learn, which annotating does not
+
     options = {"method": "spectral-cluster", "n_states": n_states, "ensemble_size": 1, "preset": "whole"}
     with warnings.catch_warnings(), _quiet():
         warnings.simplefilter("ignore")  # few trees have fewer different nodes than states

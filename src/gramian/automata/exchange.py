@@ -20,6 +20,7 @@ from gramian.automata.sequences import Symbol
 from gramian.automata.weighted_automaton import WFA
 from gramian.errors import InputError, OptionError
 from gramian.io.reading import Source, open_text
+from gramian.io.schema import parse_json
 
 _ENTRY = re.compile(r"\(([0-9, ]+)\)\s+(\S+)")
 _NODE = re.compile(r'^\s*"?(\w+)"?\s*\[(.*)\];?\s*$')
@@ -35,7 +36,7 @@ def read_automaton(source: Source) -> WFA | PDFA:
     start = text.lstrip()
     try:
         if start.startswith("{"):
-            return _of_flexfringe(json.loads(text))
+            return _of_flexfringe(parse_json(text))
         return _of_dot(text) if start.startswith("digraph") else _of_pautomac(text)
     except (
         KeyError,

@@ -40,8 +40,8 @@ def as_document(kind: Any, value: Any, field: str = "") -> Any:
     try:
         document = msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        problem, _, path = str(error).partition(" - at `$")
-        name = f"{field}{path.rstrip('`')}".lstrip(".")
+        problem, _, path = str(error).partition(" - at `")  # `$.field`, or `key` in `$.field`
+        name = f"{field}{path.rpartition('$')[2].rstrip('`')}".lstrip(".")
         raise SchemaError(f"field {name!r}: {problem}" if name else problem) from None
     return value if is_typeddict(kind) else document
 

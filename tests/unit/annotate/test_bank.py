@@ -93,16 +93,18 @@ def test_a_killed_process_loses_nothing(folder):
     ("file", "change", "message"),
     [
         ("bank.json", {"format": 2}, "format 2"),
-        ("bank.json", {"tags": []}, "at least one"),
-        ("bank.json", {"phrases": "S"}, "phrases is a list"),
+        ("bank.json", {"tags": []}, "field 'tags'"),
+        ("bank.json", {"phrases": "S"}, "field 'phrases'"),
         ("anna/00001.json", {"tree": "(S (NN x))"}, "over the words"),
-        ("anna/00001.json", {"tree": 3}, "over the words"),
+        ("anna/00001.json", {"tree": 3}, "field 'tree'"),
         ("anna/00001.json", {"required": ["NP 0-9"]}, "'NP 0-9' is no phrase"),
         ("anna/00001.json", {"forbidden": ["NP 1-1"]}, "'NP 1-1' is no phrase"),
-        ("anna/00001.json", {"tags": {"7": "X"}}, "numbers of words"),
-        ("anna/00001.json", {"revision": True}, "revision is a whole number"),
-        ("anna/00001.json", {"history": [[]]}, "a state is an object"),
-        ("anna/00001.json", {"done": 1}, "done true or false"),
+        ("anna/00001.json", {"tags": {"7": "X"}}, "no word 7"),
+        ("anna/00001.json", {"tags": {"-1": "X"}}, "field 'tags"),
+        ("anna/00001.json", {"required": ["NP 0 - 1"]}, r"field 'required\[0\]'"),
+        ("anna/00001.json", {"revision": True}, "field 'revision'"),
+        ("anna/00001.json", {"history": [[]]}, r"field 'history\[0\]'"),
+        ("anna/00001.json", {"done": 1}, "field 'done'"),
     ],
 )
 def test_broken_files_are_named(folder, file, change, message):
@@ -112,7 +114,7 @@ def test_broken_files_are_named(folder, file, change, message):
         AnnotationBank(folder)
     assert os.path.basename(file) in str(caught.value)
     path.write_bytes(b"{")
-    with pytest.raises(InputError, match="not a JSON object"):
+    with pytest.raises(InputError, match="not JSON"):
         AnnotationBank(folder)
 
 

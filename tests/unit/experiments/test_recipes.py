@@ -126,6 +126,7 @@ TINY = {
     },
     "pautomac": {"methods": ["ngram", "spectral"]},
     "spice": {"members": ["ngram", "em"]},
+    "annotate": {"sizes": [20, 40], "pool": 60, "counted": 4, "states": 2},
     "noise": {
         "models": [1, 2],
         "states": 4,

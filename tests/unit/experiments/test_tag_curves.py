@@ -57,7 +57,7 @@ def test_the_published_basis_of_symbols_has_no_empty_string():
 
 
 def test_convergence_ends_where_em_does():
-    rates = error_rates(curve="convergence", states=4, steps=[1, 20, 5], seed=3)
+    rates = error_rates(curve="convergence", states=4, steps=[1, 20, 5], pseudo_count=1e-3, seed=3)
     assert list(rates) == ["after 1", "after 5", "after 20"]
-    end = error_rates(curve="em", states=[4], iterations=20, seed=3)
+    end = error_rates(curve="em", states=[4], iterations=20, pseudo_count=1e-3, seed=3)
     assert rates["after 20"] == pytest.approx(end["4"])
