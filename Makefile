@@ -22,11 +22,11 @@ demo: $(STAMP)
 test: lint
 	$(BIN)/python -m pytest -n 2
 
-test-all: lint $(VENV)/.all-ready  # with the groups that need torch, an encoder, engines, a Hub and browsers; the last lines name what was left out
+test-all: lint $(VENV)/.all-ready  # with the groups that need torch, an encoder, engines, AALpy, ONNX, a Hub and browsers; the last lines name what was left out
 	$(BIN)/python -m pytest -n 2
 
 $(VENV)/.all-ready: $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[encoder,hub]' --group engines
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[encoder,hub]' --group engines --group exchange
 	npm install --silent --no-save axe-core || echo "npm is missing: tests of accessibility will be left out"
 	which chromium chromedriver || echo "chromium or chromedriver is missing: tests of the page in a browser will be left out"
 	touch $@

@@ -13,10 +13,10 @@ import sys
 import time
 
 from gramian.chart.chart_parser import ChartParser, Pruning
-from gramian.io.machine import peak_megabytes
 from gramian.parsing.limits import expected_bytes, expected_seconds
 from gramian.parsing.model_store import load_model
 from gramian.parsing.words import WordTable
+from gramian.system import peak_megabytes
 
 BEAMS = {"narrow": Pruning(beam=0.1), "usual": Pruning(), "wide": Pruning(1e-5, 5e-7, 1e-7)}
 LENGTHS = {"narrow": (50, 100, 200, 400), "usual": (25, 50, 100, 200, 400), "wide": (25, 50, 100)}

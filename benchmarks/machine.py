@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from gramian.io.machine import peak_megabytes, processor
+from gramian.io.machine import processor
+from gramian.system import peak_megabytes
 
 __all__ = ["about", "cpu_seconds", "multiply_adds_per_second", "peak_megabytes"]
 

@@ -22,3 +22,5 @@ def pytest_terminal_summary(terminalreporter):
     )
     for reason, count in skipped.items():
         terminalreporter.write_line(f"{count} {'test' if count == 1 else 'tests'} left out: {reason}")
+    if skipped:
+        terminalreporter.write_line("'make test-all' installs what they need, except a GPU, and runs them")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ BASE = {
     "lazy_names",
     "progress",
     "settings",
+    "system",
     "threads",
     "value_types",
 }
@@ -28,16 +30,17 @@ GRAMMARS = BASE | {"trees", "treebank", "grammar", "chart"}
 MAY_IMPORT = {
     "errors": {"escaping"},
     "escaping": set(),
-    "base": {"errors", "io", "progress", "value_types"},
+    "base": {"errors", "io", "progress", "system", "value_types"},
     "settings": {"errors", "value_types"},
     "value_types": {"errors"},
     "interruption": set(),
-    "kernels": set(),
+    "kernels": {"system"},
     "lazy_names": {"errors"},
     "progress": set(),
+    "system": set(),
     "threads": {"errors"},
     "torch_device": {"errors"},
-    "io": {"errors", "escaping"},
+    "io": {"errors", "escaping", "system"},
     "trees": BASE,
     "treebank": BASE | {"base", "trees"},
     "text": BASE | {"trees", "treebank"},
@@ -114,6 +117,13 @@ def test_imports_go_one_way(path):
         if other != own and other not in MAY_IMPORT[own]
     ]
     assert not wrong, f"{own} may not import these"
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_only_one_module_asks_which_system_it_runs_on(path):
+    asking = r"\b(fcntl|msvcrt|resource\.getrusage|sys\.platform|os\.name|os\.get(e?uid|pgid)|O_NOFOLLOW)\b"
+    if path.name != "system.py":
+        assert re.findall(asking, path.read_text(encoding="utf-8")) == []
 
 
 def test_the_table_has_no_circle():

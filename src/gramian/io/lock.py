@@ -1,14 +1,12 @@
 """One process at a time writes an output: it holds a lock of the system on a hidden file beside it.
 
-The system releases such a lock when its holder ends, however it ends, so there are no stale locks to recognise. The standard library's
-``fcntl.flock`` is enough for that; Windows has ``msvcrt.locking``, which does the same for one byte.
+The system releases such a lock when its holder ends, however it ends, so there are no stale locks to recognise.
 """
 
 from __future__ import annotations
 
 import os
 import socket
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,34 +14,10 @@ from pathlib import Path
 
 from gramian.errors import InputError, OptionError
 from gramian.io.output import CHECK_FOLDER, AnyPath, is_written_through, target_of
+from gramian.system import NO_LINKS, REMOVES_OPEN_FILES, lock
 
 _RETRIES = 3  # :func:`is_locked` of another process holds a lock for an instant
 _RETRY_SECONDS = 0.05
-_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _try_lock(handle: int) -> bool:
-        try:
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _try_lock(handle: int) -> bool:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-    # A forked child shares the lock of its parent, and would hold it longer than the parent lives.
-    os.register_at_fork(after_in_child=lambda: _close_all())
-
 
 _held: set[int] = set()  # handles of this process
 
@@ -53,6 +27,11 @@ def _close_all() -> None:
         with suppress(OSError):
             os.close(handle)
     _held.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    # A forked child shares the lock of its parent, and would hold it longer than the parent lives.
+    os.register_at_fork(after_in_child=_close_all)
 
 
 def lock_file(output: AnyPath) -> Path:
@@ -81,11 +60,11 @@ def locked(output: AnyPath) -> Iterator[None]:
 
 
 def _release(path: Path, handle: int) -> None:
-    if sys.platform == "win32":
-        os.close(handle)  # a file that is open cannot be removed there
+    if not REMOVES_OPEN_FILES:
+        os.close(handle)
     with suppress(OSError):
         path.unlink(missing_ok=True)  # while it is locked: see _acquire
-    if sys.platform != "win32":
+    if REMOVES_OPEN_FILES:
         os.close(handle)
 
 
@@ -98,11 +77,11 @@ def _acquire(path: Path, output: AnyPath) -> int:
     refusals = 0
     while refusals < _RETRIES:
         try:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o666)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINKS, 0o666)
         except OSError as error:
             raise InputError.of_system(error, "written", path, CHECK_FOLDER) from None
         try:
-            if not _try_lock(handle):
+            if not lock(handle):
                 refusals += 1
                 time.sleep(_RETRY_SECONDS)
             elif os.path.samestat(os.fstat(handle), os.lstat(path)):
@@ -122,11 +101,11 @@ def is_locked(output: AnyPath) -> bool:
     """Whether some process writes `output` now; nothing is created."""
     path = lock_file(output)
     try:
-        handle = os.open(path, os.O_RDWR | _NO_LINKS)
+        handle = os.open(path, os.O_RDWR | NO_LINKS)
     except OSError:
         return False
     try:
-        return not _try_lock(handle)
+        return not lock(handle)
     except OSError:
         return False
     finally:

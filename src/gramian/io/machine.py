@@ -1,23 +1,12 @@
-"""What gramian runs on: the interpreter, versions of packages, the processor, and how much memory was used."""
+"""What gramian runs on: versions of packages and the processor; and memory that is given back."""
 
 from __future__ import annotations
 
 import ctypes
 import gc
 import platform
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-
-
-def peak_megabytes() -> float:
-    """Return the most memory this process has had, in megabytes; 0 on systems that do not tell, such as Windows."""
-    try:
-        import resource
-    except ImportError:
-        return 0.0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
 def processor() -> str:

@@ -48,11 +48,6 @@ def target_of(path: AnyPath) -> Path:
         return Path(path)
 
 
-def no_links(path: str, flags: int) -> int:
-    """Open a file, as an ``opener``: a symbolic link is not followed, and a new file is readable by this user only."""
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
-
-
 def check_output(path: AnyPath, *, force: bool = False) -> None:
     """Raise an OptionError before work begins if a file cannot be written at its end, or would be replaced without `force`."""
     if str(path) == "-":

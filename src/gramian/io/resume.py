@@ -15,8 +15,9 @@ from typing import IO, cast
 from gramian import __version__
 from gramian.errors import InputError
 from gramian.io.lock import locked
-from gramian.io.output import FREE_SPACE, is_written_through, no_links, writing
+from gramian.io.output import FREE_SPACE, is_written_through, writing
 from gramian.io.reading import file_sha256, reads_once
+from gramian.system import open_private, user
 
 _HEAD = re.compile(rb"([0-9]{1,12}) ([0-9a-f]{8})\n")
 _LONGEST_HEAD = 24
@@ -60,7 +61,7 @@ def resumed(output: str, files: list[str], options: object) -> Iterator[tuple[IO
     partial = target.with_name(f".{target.name}.{_mark(files, options)}.partial")
     try:
         with locked(target):
-            with open(partial, "a+b", opener=no_links) as file:
+            with open(partial, "a+b", opener=open_private) as file:
                 _check_owner(partial, file)
                 ends = [end for end, _ in _records(file)]
                 file.truncate(ends[-1] if ends else 0)
@@ -77,7 +78,7 @@ def resumed(output: str, files: list[str], options: object) -> Iterator[tuple[IO
 def _check_owner(partial: Path, file: IO[bytes]) -> None:
     """Make sure that the file is no one else's, and known by no other name."""
     found = os.fstat(file.fileno())
-    foreign = hasattr(os, "getuid") and found.st_uid != os.getuid()
+    foreign = user() not in (None, found.st_uid)
     if foreign or found.st_nlink != 1 or not stat.S_ISREG(found.st_mode):
         raise InputError("is not a file of this user alone", str(partial), hint="remove it")
 

@@ -30,11 +30,7 @@ import numpy as np
 from llvmlite import binding as llvm
 
 from gramian import __version__
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from gramian.system import lock, open_private, unlock, user
 
 PACKAGE = Path(__file__).parents[1]
 SHIPPED = Path(__file__).parent / "compiled"
@@ -160,13 +156,13 @@ def private_root() -> Path | None:
 
 def is_private(directory: Path) -> bool:
     """Return whether a directory is the user's, closed to others, and nobody else can replace it."""
-    if not hasattr(os, "geteuid"):  # Windows: the user's profile is closed to others
+    owner, own = user(), directory.lstat()
+    if owner is None:  # on Windows, the user's profile is closed to others
         return True
-    user, own = os.geteuid(), directory.lstat()
-    if not stat.S_ISDIR(own.st_mode) or own.st_uid != user or own.st_mode & 0o077:
+    if not stat.S_ISDIR(own.st_mode) or own.st_uid != owner or own.st_mode & 0o077:
         return False
     above = [path.stat() for path in directory.resolve().parents]
-    trusted = {user, 0, above[-1].st_uid}
+    trusted = {owner, 0, above[-1].st_uid}
     return all(s.st_uid in trusted and (not s.st_mode & 0o022 or s.st_mode & stat.S_ISVTX) for s in above)
 
 
@@ -185,7 +181,7 @@ def write(path: Path, content: bytes) -> None:
     with suppress(OSError):
         draft.unlink(missing_ok=True)  # of a process that was killed
         try:
-            with open(draft, "xb", opener=_open_private) as file:
+            with open(draft, "xb", opener=open_private) as file:
                 file.write(_checksum(path, content) + b"\n" + content)
             draft.replace(path)
         except OSError:
@@ -196,20 +192,16 @@ def write(path: Path, content: bytes) -> None:
 @contextmanager
 def alone(path: Path | None) -> Iterator[None]:
     """Have other processes that want the same file wait meanwhile."""
-    if fcntl is None or path is None:
+    if path is None:
         yield
         return
     # One of sixteen locks. It is released before the file is closed: a process forked meanwhile has it open too.
-    with open(path.with_name(f"{_digest(path.name)[0]}.lock"), "ab", opener=_open_private) as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with open(path.with_name(f"{_digest(path.name)[0]}.lock"), "ab", opener=open_private) as file:
+        lock(file.fileno(), wait=True)
         try:
             yield
         finally:
-            fcntl.flock(file, fcntl.LOCK_UN)
-
-
-def _open_private(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), mode=0o600)
+            unlock(file.fileno())
 
 
 def _checksum(path: Path, content: bytes) -> bytes:

@@ -16,9 +16,9 @@ from msgspec import Meta
 from threadpoolctl import threadpool_limits
 
 from gramian import __version__
-from gramian.io.output import no_links
 from gramian.io.schema import SchemaError, parse_document
 from gramian.progress import tell_progress
+from gramian.system import open_private
 
 Assignment: TypeAlias = tuple[int, ...]
 """A number of states for every symbol."""
@@ -149,5 +149,5 @@ class Trials:
 
     def _write(self, line: str) -> None:
         assert self._path is not None
-        with open(self._path, "a", encoding="utf-8", opener=no_links) as file:
+        with open(self._path, "a", encoding="utf-8", opener=open_private) as file:
             file.write(line + "\n")

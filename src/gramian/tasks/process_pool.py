@@ -14,6 +14,7 @@ from threading import Thread
 from time import sleep
 from typing import Any, Generic, TypeVar
 
+from gramian import system
 from gramian.errors import OptionError
 
 _Result = TypeVar("_Result")
@@ -34,7 +35,7 @@ class ProcessPool(Generic[_Result]):
     """
 
     def __init__(self, function: Callable[[Any, Any], _Result], shared: Any, n_jobs: int) -> None:
-        if os.name != "posix":
+        if not system.HAS_WORKER_PROCESSES:
             raise OptionError("several processes need Linux or macOS; try: one process, or a Dask cluster")
         self._what = pickle.dumps((function, shared), pickle.HIGHEST_PROTOCOL)
         self._n_jobs = n_jobs

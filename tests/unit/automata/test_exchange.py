@@ -84,8 +84,10 @@ def test_acceptors_are_read_back(name: str) -> None:
 
 def test_aalpy_reads_and_writes_the_same_acceptor(tmp_path: Path) -> None:
     """Opt-in: where AALpy and pydot are installed."""
-    pytest.importorskip("pydot")
-    handler = pytest.importorskip("aalpy.utils.FileHandler")
+    pytest.importorskip("pydot", reason="pydot is not installed; try: make test-all")
+    handler = pytest.importorskip(
+        "aalpy.utils.FileHandler", reason="AALpy is not installed; try: make test-all"
+    )
     model = acceptor()
     (tmp_path / "ours.dot").write_text(exported(model, "aalpy"))
     theirs = handler.load_automaton_from_file(str(tmp_path / "ours.dot"), "dfa")

@@ -115,8 +115,8 @@ def test_the_command_extracts(tmp_path: Path) -> None:
 
 def test_an_onnx_network_is_a_black_box(tmp_path: Path) -> None:
     """A network that sums a weight of each symbol: of START 10, of a 1, of b 2."""
-    onnx = pytest.importorskip("onnx")
-    pytest.importorskip("onnxruntime")
+    onnx = pytest.importorskip("onnx", reason="onnx is not installed; try: make test-all")
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed; try: make test-all")
     helper, types = onnx.helper, onnx.TensorProto
     weights = helper.make_tensor("w", types.FLOAT, [3], [1.0, 2.0, 10.0])
     nodes = [
@@ -139,7 +139,7 @@ def test_an_onnx_network_is_a_black_box(tmp_path: Path) -> None:
 
 
 def test_a_trained_network_becomes_an_automaton() -> None:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="PyTorch is not installed; try: make test-all")
     from gramian.automata import RecurrentLearner
 
     strings = Sequences.from_strings([["a", "b"] * (i % 3) for i in range(120)])

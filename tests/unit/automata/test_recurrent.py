@@ -20,7 +20,7 @@ def drawn(n: int = 3) -> RecurrentModel:
 
 
 def test_predictions_are_those_of_torch() -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed; try: make test-all")
     model = drawn()
     lstm = torch.nn.LSTM(2, 3, batch_first=True)
     with torch.no_grad():
@@ -64,7 +64,7 @@ def test_files_are_read_back(tmp_path: Path) -> None:
 
 
 def test_learning_beats_a_unigram_and_repeats() -> None:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="PyTorch is not installed; try: make test-all")
     learner = RecurrentLearner(8, max_iter=40, learning_rate=0.03, dropout=0.0, random_state=3)
     model = learner.fit(STRINGS).model_
     sample = Sequences.from_strings(STRINGS)

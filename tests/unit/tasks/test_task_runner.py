@@ -403,6 +403,6 @@ def test_only_results_and_checkpoints_are_removed(tmp_path):
 
 
 def test_processes_are_refused_where_there_is_no_posix(monkeypatch):
-    monkeypatch.setattr("gramian.tasks.process_pool.os.name", "nt")
+    monkeypatch.setattr("gramian.system.HAS_WORKER_PROCESSES", False)
     with pytest.raises(OptionError, match="several processes need Linux or macOS"):
         run_tasks(len, ["a", "b"], n_jobs=2)

@@ -1,0 +1,67 @@
+"""What differs between POSIX and Windows: locks, links and owners of files, memory, and worker processes.
+
+No other module asks which system it runs on. Windows has locks by ``msvcrt``; links are followed there, files have no numeric owner, memory
+is not measured, and worker processes are refused.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+NO_LINKS = getattr(os, "O_NOFOLLOW", 0)  # a flag of os.open
+REMOVES_OPEN_FILES = os.name == "posix"  # where Windows must close a file first
+HAS_WORKER_PROCESSES = os.name == "posix"  # process groups and inherited sockets, which they need
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def lock(handle: int, *, wait: bool = False) -> bool:
+        """Lock an open file, at once or after waiting for other processes; return whether it is locked now."""
+        try:
+            msvcrt.locking(handle, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def unlock(handle: int) -> None:
+        """Release the lock of an open file."""
+        msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
+
+    def user() -> int | None:
+        """Return the number of the user that this process acts for; None where there are no numbers."""
+        return None
+
+    def peak_megabytes() -> float:
+        """Return the most memory that this process has had, in megabytes; 0 where the system does not say."""
+        return 0.0
+
+else:
+    import fcntl
+    import resource
+
+    def lock(handle: int, *, wait: bool = False) -> bool:
+        """Lock an open file, at once or after waiting for other processes; return whether it is locked now."""
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def unlock(handle: int) -> None:
+        """Release the lock of an open file."""
+        fcntl.flock(handle, fcntl.LOCK_UN)
+
+    def user() -> int | None:
+        """Return the number of the user that this process acts for; None where there are no numbers."""
+        return os.geteuid()
+
+    def peak_megabytes() -> float:
+        """Return the most memory that this process has had, in megabytes; 0 where the system does not say."""
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def open_private(path: str, flags: int) -> int:
+    """Open a file, as an ``opener``: a symbolic link is not followed, and a new file is readable by this user only."""
+    return os.open(path, flags | NO_LINKS, 0o600)
