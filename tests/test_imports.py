@@ -63,7 +63,7 @@ MAY_IMPORT = {
     "editing": BASE | {"trees", "search"},
     "annotate": GRAMMARS | {"evaluate", "parsing", "training"},
     "automata": BASE | {"base", "evaluate"},
-    "dependency": BASE | {"base", "trees", "treebank", "text", "automata", "evaluate", "loglinear"},
+    "dependency": BASE | {"base", "trees", "treebank", "text", "automata", "evaluate", "loglinear", "neural"},
 }
 ON_TOP = {"cli", "web", "interop", "experiments", "__main__", "__init__"}
 HEAVY = (

@@ -60,7 +60,7 @@ def _train_settings() -> Mapping[str, Setting]:
     from gramian.training.papers import paper_setting
 
     declared = declared_settings(SHAGParser)
-    offered = {name: one for name, one in declared.items() if name not in ("n_jobs", "verbose")}
+    offered = {name: one for name, one in declared.items() if name not in ("n_jobs", "verbose", "vectors")}
     return offered | {"paper": paper_setting("dep train")}
 
 
@@ -84,6 +84,12 @@ def train(
         help="Tags, features and lemmas for training: predicted for parsing text, gold for parsing tagged words, or mixed.",
         metavar="predicted|gold|mixed",
     ),
+    neural: bool | None = typer.Option(
+        None,
+        "--neural",
+        help="Also train a net that scores arcs and relations: slower, more accurate; needs torch.",
+        show_default=False,
+    ),
     states: str | None = typer.Option(
         None, help="Maximum number of states of an automaton.", metavar="INTEGER"
     ),
@@ -106,7 +112,7 @@ def train(
     from gramian.trees import read_conllu
 
     began = time.perf_counter()
-    given = {"method": method, "tags": tags, "n_states": states, "random_state": seed}
+    given = {"method": method, "tags": tags, "neural": neural, "n_states": states, "random_state": seed}
     chosen = with_paper(
         chosen_settings(given, assignments, config, _train_settings, "dep train"), "dep train"
     )

@@ -185,24 +185,6 @@ def score_relations(starts, weights, scores):
 
 
 @kernel
-def best_relations(templates, tokens, heads, weights, root_only, labels, best):
-    """OUT best (N,): the best relation of each word.
-
-    Relations marked in `root_only` (L,) are for words attached to the root, the others for all other words; if it is empty, there is no
-    such restriction.
-    """
-    free = root_only.shape[0] == 0
-    scores = np.empty((heads.shape[0], labels))
-    score_relations(relation_starts(templates, tokens, heads, labels, weights.shape[0]), weights, scores)
-    for word in range(1, heads.shape[0]):
-        highest = -np.inf
-        for label in range(labels):
-            if (free or root_only[label] == (heads[word] == 0)) and scores[word, label] > highest:
-                highest = scores[word, label]
-                best[word - 1] = label
-
-
-@kernel
 def update_relations(starts, gradient, step, tables):
     """INOUT tables: one AdaGrad step for all relations with a gradient above ``tables.smallest``."""
     size, labels = gradient.shape

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -56,19 +55,26 @@ class Labeller:
     weights: Weights
     root_only: tuple[bool, ...]  # whether all training arcs of a relation come from the root
 
-    def label(self, tokens: Tokens, heads: Symbols) -> list[str]:
-        """Return the relation of each word to its head; `heads` starts with -1, the head of the root."""
-        best = np.zeros(len(heads) - 1, np.int64)
-        kernels.best_relations(
-            RELATIONS, tokens, heads, self.weights, self._root_only, len(self.relations), best
-        )
-        return [self.relations[number] for number in best.tolist()]
+    def label(self, tokens: Tokens, heads: Symbols, more: Array | None = None) -> list[str]:
+        """Return the relation of each word to its head.
 
-    @cached_property
-    def _root_only(self) -> npt.NDArray[np.bool_]:
-        """`root_only` as an array, empty if it holds for all relations or for none."""
+        `heads` starts with -1, the head of the root. `more` (N, L) is added to the logarithms of the probabilities of relations.
+        Relations of the root are for words attached to it, the others for all other words.
+        """
+        scores = self.scores(tokens, heads)
+        if more is not None:
+            scores += more
         at_root = np.asarray(self.root_only)
-        return at_root if at_root.any() and not at_root.all() else np.zeros(0, bool)
+        if at_root.any() and not at_root.all():
+            scores[at_root != (heads[1:, None] == 0)] = -np.inf
+        return [self.relations[number] for number in scores.argmax(axis=1).tolist()]
+
+    def scores(self, tokens: Tokens, heads: Symbols) -> Array:
+        """Return the score of each relation of each word to its head, shape (N, L)."""
+        scores = np.empty((len(heads), len(self.relations)))
+        starts = kernels.relation_starts(RELATIONS, tokens, heads, len(self.relations), len(self.weights))
+        kernels.score_relations(starts, self.weights, scores)
+        return scores[1:]
 
 
 def table_size(words: int, share: float = 1.0) -> int:
@@ -138,11 +144,12 @@ def fit_labeller(
     trees: Sequence[Symbols],
     relations: Sequence[Sequence[str]],
     *,
+    names: Sequence[str] = (),
     max_iter: int,
     random_state: int,
 ) -> Labeller:
-    """Train the classifier of relations; parameters as of :func:`fit_arc_scorer`."""
-    names = sorted({name for sentence in relations for name in sentence})
+    """Train the classifier of relations; parameters as of :func:`fit_arc_scorer`. `names` are by default those of the trees."""
+    names = names or sorted({name for sentence in relations for name in sentence})
     numbers = {name: number for number, name in enumerate(names)}
     inner_relations = {
         name

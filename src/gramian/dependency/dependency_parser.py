@@ -17,6 +17,7 @@ import numpy as np
 from gramian.dependency.arc_calibration import ArcCalibration
 from gramian.dependency.arc_constraints import ArcConstraints
 from gramian.dependency.arc_models import ArcScorer, Labeller
+from gramian.dependency.arc_net_scores import NetArcScorer, NetArcScores
 from gramian.dependency.arc_tokens import TokenTable
 from gramian.dependency.conllu_text import WordSplitter, conllu_sentences
 from gramian.dependency.half_constituents import Decoder, decode
@@ -26,7 +27,7 @@ from gramian.dependency.split_head_automata import SHAG, Symbols
 from gramian.dependency.symbol_map import SymbolFunction, SymbolMap
 from gramian.errors import InputError, OptionError
 from gramian.text.text_processor import TextProcessor
-from gramian.threads import in_order
+from gramian.threads import batches_in_order, one_blas_thread
 from gramian.trees import Sentence
 
 ParseStatus = Literal["parsed", "backed off", "improper", "cut"]
@@ -82,6 +83,7 @@ class DependencyParser:
     #: expands multiword tokens by context, if the treebank has ambiguous ones
     splitter: WordSplitter | None = None
     calibration: ArcCalibration = field(default_factory=ArcCalibration)  #: turns marginals into confidences
+    net: NetArcScorer | None = None  #: probabilities of arcs and relations, combined with the factors
 
     def parse(
         self,
@@ -111,41 +113,59 @@ class DependencyParser:
         constraints : ArcConstraints, optional
             Known and forbidden heads. InputError if no projective tree satisfies them, or the sentence is longer than `max_length`.
         """
-        if decoder not in ("mbr", "mst", "viterbi"):
-            raise OptionError(f"decoder must be one of mbr, mst, viterbi, got {decoder!r}")
-        if max_length < 1:
-            raise OptionError(f"max_length must be at least 1, got {max_length}")
-        if self.tagger is not None and (
-            retag or any(token.upos == token.xpos == "_" for token in sentence.tokens)
-        ):
-            sentence = self.tagger.tag(sentence)
+        [parse] = self.parse_many(
+            [sentence],
+            decoder=decoder,
+            max_length=max_length,
+            backoff=backoff,
+            retag=retag,
+            constraints=None if constraints is None else lambda _: constraints,
+        )
+        return parse
+
+    def _parse_tagged(
+        self,
+        sentence: Sentence,
+        net_scores: NetArcScores | None,
+        decoder: Decoder,
+        max_length: int,
+        backoff: bool,
+        constraints: ArcConstraints | None,
+    ) -> DependencyParse:
         if len(sentence) <= max_length:
-            return self._parse_piece(sentence, decoder, backoff, constraints)
+            return self._parse_piece(sentence, net_scores, decoder, backoff, constraints)
         if constraints is not None:
             raise InputError(
                 f"a sentence of {len(sentence)} words, cut after {max_length}, takes no constraints",
                 line=sentence.line,
             )
-        first = self._parse_piece(Sentence(sentence.tokens[:max_length]), decoder, backoff)
-        top = first.heads.index(0) + 1
-        rows = [*zip(first.heads, first.relations, first.confidences, strict=True)]
-        for start in range(max_length, len(sentence), max_length):
-            tokens = sentence.tokens[start : start + max_length]
-            piece = self._parse_piece(Sentence(tokens), decoder, backoff)
-            for head, relation, value in zip(piece.heads, piece.relations, piece.confidences, strict=True):
-                rows.append((head + start, relation, value) if head else (top, relation, 0.0))
+        rows: list[tuple[int, str, float]] = []
+        top = 0
+        for start in range(0, len(sentence), max_length):
+            piece = Sentence(sentence.tokens[start : start + max_length])
+            [scores] = self._net_scores([piece], max_length)
+            parse = self._parse_piece(piece, scores, decoder, backoff, None)
+            for head, relation, value in zip(parse.heads, parse.relations, parse.confidences, strict=True):
+                is_later_root = start and not head
+                rows.append(
+                    (top, relation, 0.0) if is_later_root else (head and head + start, relation, value)
+                )
+            top = top or parse.heads.index(0) + 1
         heads, relations, confidences = zip(*rows, strict=True)
         return DependencyParse(sentence, heads, relations, confidences, "cut")
 
     def _parse_piece(
         self,
         sentence: Sentence,
+        net_scores: NetArcScores | None,
         decoder: Decoder,
         backoff: bool,
-        constraints: ArcConstraints | None = None,
+        constraints: ArcConstraints | None,
     ) -> DependencyParse:
         tokens = self.table.encode(sentence.tokens)
         factors = self.scorer.factors(tokens) if self.scorer is not None else None
+        if self.net is not None and net_scores is not None and factors is not None:
+            factors = self.net.combined(factors, net_scores)
         if constraints is not None:
             allowed = constraints.allowed(sentence)
             factors = allowed if factors is None else factors * allowed
@@ -157,7 +177,10 @@ class DependencyParser:
         if constraints is not None and not allowed[decoded.heads, np.arange(1, len(allowed))].all():
             raise InputError("no projective tree satisfies the known and forbidden heads", line=sentence.line)
         with_root: Symbols = np.concatenate([np.full(1, -1, np.int32), decoded.heads])
-        relations: Sequence[str] = self.labeller.label(tokens, with_root)
+        more = None
+        if self.net is not None and net_scores is not None:
+            more = self.net.relation_scores(net_scores, decoded.heads)
+        relations: Sequence[str] = self.labeller.label(tokens, with_root, more)
         heads, relations = restored(decoded.heads.tolist(), relations, lower=constraints is None)
         return DependencyParse(
             sentence,
@@ -182,18 +205,34 @@ class DependencyParser:
 
         `constraints` returns the constraints of a sentence, as :meth:`ArcConstraints.of` does; see :meth:`parse` for the others.
         """
+        if decoder not in ("mbr", "mst", "viterbi"):
+            raise OptionError(f"decoder must be one of mbr, mst, viterbi, got {decoder!r}")
+        if max_length < 1:
+            raise OptionError(f"max_length must be at least 1, got {max_length}")
 
-        def parse(sentence: Sentence) -> DependencyParse:
-            return self.parse(
-                sentence,
-                decoder=decoder,
-                max_length=max_length,
-                backoff=backoff,
-                retag=retag,
-                constraints=None if constraints is None else constraints(sentence),
-            )
+        def parse(batch: list[Sentence]) -> Iterator[DependencyParse]:
+            tagged = [self._tagged(sentence, retag) for sentence in batch]
+            for sentence, scores in zip(tagged, self._net_scores(tagged, max_length), strict=True):
+                known = None if constraints is None else constraints(sentence)
+                yield self._parse_tagged(sentence, scores, decoder, max_length, backoff, known)
 
-        return in_order(parse, sentences, n_jobs)
+        return batches_in_order(parse, sentences, n_jobs, ahead=self.net is not None)
+
+    def _tagged(self, sentence: Sentence, retag: bool) -> Sentence:
+        """Return a sentence whose words have tags, if there is a tagger."""
+        needs_tags = retag or any(token.upos == token.xpos == "_" for token in sentence.tokens)
+        return self.tagger.tag(sentence) if self.tagger is not None and needs_tags else sentence
+
+    def _net_scores(self, sentences: Sequence[Sentence], max_length: int) -> list[NetArcScores | None]:
+        """Return what the net says about sentences; None about long ones, and if there is no net."""
+        scores: list[NetArcScores | None] = [None] * len(sentences)
+        short = [index for index, sentence in enumerate(sentences) if 0 < len(sentence) <= max_length]
+        if self.net is not None and short:
+            with one_blas_thread():
+                read = self.net.read([sentences[index] for index in short])
+            for index, sentence_scores in zip(short, read, strict=True):
+                scores[index] = sentence_scores
+        return scores
 
     def sentences(self, lines: Iterable[str]) -> Iterator[Sentence]:
         """Yield the sentences of a text, with words that :meth:`parse` takes; `lines` have their line ends.

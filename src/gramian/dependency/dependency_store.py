@@ -9,6 +9,7 @@ from typing import Any
 
 from gramian.dependency.arc_calibration import ArcCalibration
 from gramian.dependency.arc_models import ArcScorer, Labeller
+from gramian.dependency.arc_net_scores import NetArcScorer, NetInventory
 from gramian.dependency.arc_tokens import MAX_FEATURES, VIEWS, TokenTable
 from gramian.dependency.conllu_text import WordSplitter
 from gramian.dependency.dependency_parser import DependencyParser
@@ -29,6 +30,8 @@ _RECORDS: dict[str, Any] = {
     "splitter": WordSplitter | None,
     "calibration": ArcCalibration,
 }
+_NET = "net.weights."
+_NET_WEIGHTS = ("arc_weight", "factor_weight", "relation_weight")
 _ARRAYS = tuple(part.name for part in fields(SHAG) if part.name != "symbols")
 
 
@@ -50,7 +53,7 @@ def load(path: str | os.PathLike[str], symbols: SymbolFunction | None = None) ->
 
 
 def _pack(parser: DependencyParser) -> tuple[dict[str, Any], Tensors]:
-    header = {
+    header: dict[str, Any] = {
         "symbols": {
             **{part: getattr(parser.symbols, part) for part in ("names", "column", "buckets")},
             "function": parser.symbols.function is not None,
@@ -69,6 +72,10 @@ def _pack(parser: DependencyParser) -> tuple[dict[str, Any], Tensors]:
     for name in _RECORDS:
         if (part := getattr(parser, name)) is not None:
             header[name] = encode(part, name, arrays)
+    if (net := parser.net) is not None:
+        header["net"] = {name: getattr(net, name) for name in _NET_WEIGHTS}
+        header["net"]["inventory"] = encode(net.inventory, "net/inventory", arrays)
+        arrays |= {f"{_NET}{name}": value for name, value in net.weights.items()}
     return header, arrays
 
 
@@ -92,6 +99,7 @@ def _unpack(header: dict[str, Any], arrays: Tensors) -> DependencyParser:
     check_memory(sum(decoded_bytes(header.get(name), name, arrays) for name in _RECORDS), arrays)
     records = {name: decode(kind, header.get(name), name, arrays) for name, kind in _RECORDS.items()}
     scorer = ArcScorer(arrays["arc_weights"]) if "arc_weights" in arrays else None
+    net = _unpack_net(header["net"], arrays, len(relations)) if "net" in header else None
     grammar, backoff = (
         SHAG(names, *(arrays[f"{name}.{part}"] for part in _ARRAYS)) for name in ("grammar", "backoff")
     )
@@ -104,8 +112,18 @@ def _unpack(header: dict[str, Any], arrays: Tensors) -> DependencyParser:
         scorer,
         bool(header["single_root"]),
         dict(header["about"]),
+        net=net,
         **records,
     )
+
+
+def _unpack_net(record: dict[str, Any], arrays: Tensors, n_relations: int) -> NetArcScorer:
+    weights = {name: record[name] for name in _NET_WEIGHTS}
+    _require(all(type(value) is float and 0.0 <= value <= 100.0 for value in weights.values()), "weights")
+    check_memory(decoded_bytes(record["inventory"], "net/inventory", arrays), arrays)
+    inventory = decode(NetInventory, record["inventory"], "net/inventory", arrays)
+    tables = {name.removeprefix(_NET): value for name, value in arrays.items() if name.startswith(_NET)}
+    return NetArcScorer(inventory, n_relations, tables, **weights)
 
 
 def _not_stored(*_: Any) -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, field
 from typing import Any, Literal, Self
 
 import numpy as np
 
 from gramian.base import Estimator, estimator, number_of_jobs
-from gramian.dependency.arc_calibration import ArcCalibration, fit_arc_calibration
+from gramian.dependency.arc_calibration import ArcCalibration, fit_arc_calibration, held_out_sentences
 from gramian.dependency.arc_models import fit_arc_scorer, fit_labeller
+from gramian.dependency.arc_net_scores import NetArcScorer
 from gramian.dependency.arc_tokens import TokenTable
 from gramian.dependency.conllu_text import fit_word_splitter
 from gramian.dependency.dependency_parser import DependencyParse, DependencyParser
@@ -22,11 +23,12 @@ from gramian.dependency.head_automata import (
     expectation_maximisation,
     spectral,
 )
-from gramian.dependency.head_sequences import HeadSequences, head_sequences, projective
+from gramian.dependency.head_sequences import HeadSequences, ProjectiveTrees, head_sequences, projective
 from gramian.dependency.morphology import fit_morphological_tagger, tag_held_out_sentences
 from gramian.dependency.split_head_automata import SHAG
 from gramian.dependency.symbol_map import SymbolChoice, SymbolMap
-from gramian.errors import OptionError
+from gramian.errors import MissingExtraError, OptionError
+from gramian.neural.net_options import Learning, NetSize
 from gramian.text.text_training import learn_conllu_processor
 from gramian.trees import Sentence
 from gramian.value_types import (
@@ -39,10 +41,12 @@ from gramian.value_types import (
     Whole,
     option,
     options,
+    or_none,
 )
 
 Method = Literal["conditional", "em", "spectral", "det", "det+f"]
 
+_NET_SIZE = NetSize(word=64, char=24, char_units=32, units=100, hidden=150, tag_hidden=60)
 _LABEL_EPOCHS = 5
 _MAX_WORDS = 500  # of a training sentence; the time is cubic in the number of words
 
@@ -94,6 +98,17 @@ class SHAGParser(Estimator):
         Which tags, features and lemmas "conditional" is trained on: those that taggers predict for sentences they have not
         seen, those of the treebank, or both. The first and the last also train a tagger and a tokenizer, so that the parser
         reads text. Other methods always read the tags of the treebank.
+    neural : bool
+        Whether "conditional" is combined with a net: biaffine scores of arcs and relations from a BiLSTM (Dozat & Manning 2017).
+        Training it requires PyTorch, parsing does not.
+    net_epochs : int
+        Epochs of training the net at most.
+    net_size : NetSize
+        Units of the net; `hidden` and `tag_hidden` are the layers before arcs and relations.
+    net_learning : Learning
+        How the net is trained.
+    vectors : mapping of str to ndarray, optional
+        Fixed vectors of words for the net; see :func:`gramian.neural.word_vectors`.
     nonprojective : {"lift", "skip"}
         Lift crossing arcs of training trees and encode their heads in the relations, so that the parser can restore them; or
         omit the sentences.
@@ -138,6 +153,11 @@ class SHAGParser(Estimator):
     tags: Literal["predicted", "gold", "mixed"] = option(
         OneOf("predicted", "gold", "mixed"), default="predicted"
     )
+    neural: bool = option(Boolean(), default=False)
+    net_epochs: int = option(Whole(1), default=30)
+    net_size: NetSize = option(InstanceOf(NetSize), default=_NET_SIZE)
+    net_learning: Learning = option(InstanceOf(Learning), default=Learning())
+    vectors: Mapping[str, Any] | None = option(or_none(InstanceOf(Mapping)), default=None)
     nonprojective: Literal["lift", "skip"] = option(OneOf("lift", "skip"), default="lift")
     single_root: bool = option(Boolean(), default=True)
     n_jobs: int | None = None
@@ -182,7 +202,7 @@ class SHAGParser(Estimator):
         labeller = fit_labeller(
             table, tokens, heads, trees.relations, max_iter=_LABEL_EPOCHS, random_state=self.random_state
         )
-        scorer, calibration = None, ArcCalibration()
+        scorer, net, calibration = None, None, ArcCalibration()
         if self.method == "conditional":
             encoded = [grammar.encode(sentence) for sentence in symbols]
             training: dict[str, Any] = {
@@ -191,8 +211,20 @@ class SHAGParser(Estimator):
                 "n_jobs": number_of_jobs(self.n_jobs),
             }
             scorer = fit_arc_scorer(grammar, table, tokens, encoded, heads, **training)
-            calibration = fit_arc_calibration(
-                grammar, trees.sentences, encoded, heads, column=mapping.column, n_trees=n_trees, **training
+            is_held_out = held_out_sentences(len(encoded), n_trees)
+            if self.neural:
+                net = self._fit_net(trees, is_held_out, labeller.relations)
+            calibration, net = fit_arc_calibration(
+                grammar,
+                trees.sentences,
+                encoded,
+                heads,
+                trees.relations,
+                is_held_out,
+                column=mapping.column,
+                labeller=labeller,
+                net=net,
+                **training,
             )
         metadata = {
             "method": self.method,
@@ -215,6 +247,28 @@ class SHAGParser(Estimator):
             text=text,
             splitter=splitter,
             calibration=calibration,
+            net=net,
+        )
+
+    def _fit_net(
+        self, trees: ProjectiveTrees, is_held_out: Sequence[bool], relations: Sequence[str]
+    ) -> NetArcScorer:
+        try:
+            from gramian.dependency.arc_net import fit_net_arc_scorer
+        except ModuleNotFoundError as error:
+            if error.name != "torch":
+                raise
+            raise MissingExtraError("torch", "neural", "learning a neural parser") from None
+        return fit_net_arc_scorer(
+            list(zip(trees.sentences, trees.heads, trees.relations, strict=True)),
+            is_held_out,
+            relations,
+            size=self.net_size,
+            learning=self.net_learning,
+            vectors=self.vectors,
+            max_iter=self.net_epochs,
+            random_state=self.random_state,
+            n_jobs=number_of_jobs(self.n_jobs),
         )
 
     def _predicts_tags(self, sentences: Sequence[Sentence]) -> bool:

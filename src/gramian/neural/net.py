@@ -146,8 +146,8 @@ class NetScores(NamedTuple):
     tags: torch.Tensor  #: shape (n_sentences, longest, n_tags)
 
 
-class SpanNet(nn.Module):  # type: ignore[misc]
-    """Scores of labels over spans and of tags.
+class WordNet(nn.Module):  # type: ignore[misc]
+    """A BiLSTM over the words of sentences: the states of words, from their vectors and their characters.
 
     Parameters
     ----------
@@ -157,8 +157,8 @@ class SpanNet(nn.Module):  # type: ignore[misc]
         For its dropouts.
     vectors : ndarray of float32, shape (n_vector_words, any), optional
         Fixed vectors of the inventory's `vector_words`.
-    encoder : WordEncoder, optional
-        Whose vectors of words in their sentence stand beside the others; if it learns, it is part of the net.
+    n_more : int
+        Length of a word's vector that a subclass adds.
     """
 
     def __init__(
@@ -167,32 +167,22 @@ class SpanNet(nn.Module):  # type: ignore[misc]
         size: NetSize,
         learning: Learning,
         vectors: npt.NDArray[np.float32] | None = None,
-        encoder: WordEncoder | None = None,
+        n_more: int = 0,
     ) -> None:
         super().__init__()
-        self.learning, self.encoder = learning, encoder
+        self.learning = learning
         self.word = nn.Embedding(inventory.n_words, size.word, PADDING)
         fixed_vectors = np.zeros((0, 0), np.float32) if vectors is None else vectors
         self.vector = nn.Embedding.from_pretrained(torch.from_numpy(np.pad(fixed_vectors, ((1, 0), (0, 0)))))
         self.char = nn.Embedding(inventory.n_characters, size.char, PADDING)
         self.char_lstm = nn.LSTM(size.char, size.char_units, batch_first=True, bidirectional=True)
-        encoded = 0 if encoder is None else encoder.size
-        inputs = [size.word + fixed_vectors.shape[1] + 2 * size.char_units + encoded]
+        inputs = [size.word + fixed_vectors.shape[1] + 2 * size.char_units + n_more]
         inputs += [2 * size.units] * (size.layers - 1)
         self.lstm = nn.ModuleList(
             nn.LSTM(n_inputs, size.units, batch_first=True, bidirectional=True) for n_inputs in inputs
         )
-        self.left = nn.Linear(2 * size.units, size.hidden, bias=False)
-        self.right = nn.Linear(2 * size.units, size.hidden)
-        self.norm = nn.LayerNorm(size.hidden)
-        self.label = nn.Linear(size.hidden, len(inventory.chains))
-        self.tag_hidden = nn.Linear(2 * size.units, size.tag_hidden)
-        self.tag = nn.Linear(size.tag_hidden, len(inventory.tags))
-        self._start()
-        if encoder is not None and encoder.is_tuned:
-            self.tuned = encoder.model
 
-    def _start(self) -> None:
+    def _initialise(self) -> None:
         """Draw weights: orthogonal between states, so that gradients neither vanish nor grow; forget gates begin open."""
         for name, weight in self.named_parameters():
             if "lstm" in name:
@@ -209,22 +199,16 @@ class SpanNet(nn.Module):  # type: ignore[misc]
             nn.init.normal_(table.weight, std=table.weight.shape[1] ** -0.5)
             nn.init.zeros_(table.weight[PADDING])
 
-    def forward(self, batch: PaddedBatch) -> NetScores:
-        """Score all spans and tags of a batch."""
+    def states(self, batch: PaddedBatch, more: torch.Tensor | None = None) -> torch.Tensor:
+        """Return the states of words and boundaries; `more` are the vectors that a subclass adds."""
         learning = self.learning
-        inputs = self._inputs(batch)
+        inputs = self._inputs(batch, more)
         drop = learning.recurrent_dropout if self.training else 0.0
         for layer in self.lstm:
             inputs = _run(layer, self._locked(inputs, learning.dropout), batch.lengths + 2, drop)
-        inputs = self._locked(inputs, learning.dropout)
-        units = inputs.shape[-1] // 2
-        posts = torch.cat([inputs[:, :-1, :units], inputs[:, 1:, units:]], -1)
-        left, right = self.left(posts), self.right(posts)
-        spans = span_layer(left, right, self.norm, learning.hidden_dropout if self.training else 0.0)
-        tags = self.tag_hidden(inputs[:, 1:-1]).relu()
-        return NetScores(self.label(spans), self.tag(dropout(tags, learning.hidden_dropout, self.training)))
+        return self._locked(inputs, learning.dropout)
 
-    def _inputs(self, batch: PaddedBatch) -> torch.Tensor:
+    def _inputs(self, batch: PaddedBatch, more: torch.Tensor | None) -> torch.Tensor:
         """Return the vectors of words, learnt and fixed, and of their characters, side by side."""
         characters = dropout(self.char(batch.characters), self.learning.word_dropout, self.training)
         packed = pack_padded_sequence(characters, batch.form_lengths, batch_first=True)
@@ -234,8 +218,8 @@ class SpanNet(nn.Module):  # type: ignore[misc]
             self.vector(batch.vectors),
             torch.cat([last[0], last[1]], -1)[batch.forms],
         ]
-        if self.encoder is not None:
-            parts.append(self.encoder(batch.sentences, batch.words.shape[1] - 2))
+        if more is not None:
+            parts.append(more)
         if self.training and self.learning.word_dropout:
             n_parts = len(parts)
             keep = (
@@ -253,6 +237,46 @@ class SpanNet(nn.Module):  # type: ignore[misc]
             return inputs
         mask = torch.rand(inputs.shape[0], 1, inputs.shape[2], device=inputs.device) >= share
         return inputs * mask / (1 - share)
+
+
+class SpanNet(WordNet):
+    """Scores of labels over spans and of tags.
+
+    Parameters are those of :class:`WordNet`, and an `encoder` whose vectors of words in their sentence stand beside the others; if it
+    learns, it is part of the net.
+    """
+
+    def __init__(
+        self,
+        inventory: Inventory,
+        size: NetSize,
+        learning: Learning,
+        vectors: npt.NDArray[np.float32] | None = None,
+        encoder: WordEncoder | None = None,
+    ) -> None:
+        super().__init__(inventory, size, learning, vectors, 0 if encoder is None else encoder.size)
+        self.encoder = encoder
+        self.left = nn.Linear(2 * size.units, size.hidden, bias=False)
+        self.right = nn.Linear(2 * size.units, size.hidden)
+        self.norm = nn.LayerNorm(size.hidden)
+        self.label = nn.Linear(size.hidden, len(inventory.chains))
+        self.tag_hidden = nn.Linear(2 * size.units, size.tag_hidden)
+        self.tag = nn.Linear(size.tag_hidden, len(inventory.tags))
+        self._initialise()
+        if encoder is not None and encoder.is_tuned:
+            self.tuned = encoder.model
+
+    def forward(self, batch: PaddedBatch) -> NetScores:
+        """Score all spans and tags of a batch."""
+        learning, encoder = self.learning, self.encoder
+        encoded = None if encoder is None else encoder(batch.sentences, batch.words.shape[1] - 2)
+        inputs = self.states(batch, encoded)
+        units = inputs.shape[-1] // 2
+        posts = torch.cat([inputs[:, :-1, :units], inputs[:, 1:, units:]], -1)
+        left, right = self.left(posts), self.right(posts)
+        spans = span_layer(left, right, self.norm, learning.hidden_dropout if self.training else 0.0)
+        tags = self.tag_hidden(inputs[:, 1:-1]).relu()
+        return NetScores(self.label(spans), self.tag(dropout(tags, learning.hidden_dropout, self.training)))
 
     def loss(self, batch: PaddedBatch) -> torch.Tensor:
         """Return the cross-entropy of trees and of tags, a word: their negative log-likelihood where both are certain."""

@@ -39,18 +39,20 @@ class NetSize:
     @classmethod
     def of(cls, weights: Mapping[str, npt.NDArray[Any]]) -> NetSize:
         """Return the size of the net that weights are of; LookupError if one is missing that tells it."""
-        layers = 0
-        while f"lstm.{layers}.weight_ih_l0" in weights:
-            layers += 1
         return cls(
             word=weights["word.weight"].shape[-1],
             char=weights["char.weight"].shape[-1],
             char_units=weights["char_lstm.weight_hh_l0"].shape[-1],
-            layers=layers,
+            layers=n_layers(weights),
             units=weights["lstm.0.weight_hh_l0"].shape[-1],
             hidden=weights["right.bias"].shape[-1],
             tag_hidden=weights["tag_hidden.bias"].shape[-1],
         )
+
+
+def n_layers(weights: Mapping[str, npt.NDArray[Any]]) -> int:
+    """Return the number of layers of the LSTM over words that weights are of."""
+    return sum(name.startswith("lstm.") and name.endswith(".weight_ih_l0") for name in weights)
 
 
 @options

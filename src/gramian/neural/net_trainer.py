@@ -12,7 +12,7 @@ import json
 import logging
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ import torch
 from gramian.io.model_files import checksum
 from gramian.io.output import write_bytes
 from gramian.io.schema import Count, SchemaError, as_document, parse_document, parse_json
-from gramian.neural.net import PaddedBatch, Sentences, SpanNet
+from gramian.neural.net import PaddedBatch, Sentences, SpanNet, WordNet
 from gramian.neural.net_options import Learning, NetSize
 from gramian.neural.neural_model import best_chains
 from gramian.neural.span_inventory import BOUNDARY, UNKNOWN, Example, Inventory, cell, n_cells
@@ -94,12 +94,20 @@ def train_net(
     encoder : WordEncoder, optional
         What it has learnt stands among the weights as ``tuned.``, and then its own names.
     """
-    with _settings(n_jobs, device):
+    with training_settings(n_jobs, device):
         torch.manual_seed(random_state)
         if encoder is not None:
             encoder.model.to(device)
         net = SpanNet(inventory, size, learning, vectors, encoder)
-        run = _Run(net.to(device), device, learning, max_iter, random_state, inventory)
+        sentences, held_out_sentences = Sentences(examples, inventory), Sentences(held_out, inventory)
+        run = NetTraining(
+            net.to(device),
+            learning,
+            max_iter=max_iter,
+            random_state=random_state,
+            device=device,
+            score=lambda averaged: bracket_f1(averaged, held_out_sentences, inventory, run.device),
+        )
         checkpoint_file = None
         if checkpoint is not None:
             fingerprint = _mark(
@@ -110,44 +118,39 @@ def train_net(
             )
             checkpoint_file = _Checkpoint(Path(checkpoint), fingerprint)
             checkpoint_file.load(run)
-        chance = _unknown_chance(examples, inventory, learning.unknown)
-        sentences, held_out_sentences = Sentences(examples, inventory), Sentences(held_out, inventory)
-        while len(run.history.losses) < max_iter and not run.is_stale():
-            began = time.perf_counter()
-            run.one_pass(sentences, chance)
-            if held_out:
-                run.judge(held_out_sentences)
-            run.history.seconds += time.perf_counter() - began
-            if checkpoint_file is not None:
-                checkpoint_file.save(run)
-            run.tell()
+        chance = unknown_chance(examples, inventory, learning.unknown)
+        save = None if checkpoint_file is None else checkpoint_file.save
+        run.fit(sentences, chance, is_scored=bool(held_out), save=save)
         if held_out:
-            run.averaged.load_state_dict(run.best)
             run.history.temperature = best_temperature(run.averaged, held_out_sentences, run.device)
         if checkpoint_file is not None:
             checkpoint_file.path.unlink(missing_ok=True)
-        state = run.averaged.state_dict()
-        return {name: value.cpu().float().numpy() for name, value in state.items()}, run.history
+        return run.weights(), run.history
 
 
-class _Run:
-    """A net on its way: weights, their average, the best so far, and Adam's moments."""
+class NetTraining:
+    """The state of training: weights, their running average, the best average so far, and Adam's moments.
+
+    `score` returns the `measure` of the averaged net on held-out trees, in per cent.
+    """
 
     def __init__(
         self,
-        net: SpanNet,
-        device: str,
+        net: WordNet,
         learning: Learning,
+        *,
         max_iter: int,
         random_state: int,
-        inventory: Inventory,
+        device: str,
+        score: Callable[[Any], float],
+        measure: str = "F1",
     ) -> None:
         self.net, self.device, self.learning, self.max_iter = net, torch.device(device), learning, max_iter
-        self.random_state, self.inventory = random_state, inventory
+        self.random_state, self.score, self.measure = random_state, score, measure
         self.averaged = copy.deepcopy(net).eval()
         self.best: dict[str, torch.Tensor] = {}
         self.history = History()
-        tuned = set() if net.encoder is None else set(net.encoder.model.parameters())
+        tuned = set(net.tuned.parameters()) if hasattr(net, "tuned") else set()
         groups = [
             {"params": [weight for weight in self._learnt() if (weight in tuned) == is_tuned], "rate": rate}
             for is_tuned, rate in ((False, learning.rate), (True, learning.encoder_rate))
@@ -164,18 +167,44 @@ class _Run:
     def _learnt(self) -> list[torch.nn.Parameter]:
         return [weight for weight in self.net.parameters() if weight.requires_grad]
 
-    def one_pass(self, sentences: Sentences, chance: npt.NDArray[np.float64]) -> None:
+    def fit(
+        self,
+        sentences: Sentences,
+        chance: npt.NDArray[np.float64],
+        *,
+        is_scored: bool,
+        save: Callable[[NetTraining], None] | None = None,
+    ) -> None:
+        """Run the remaining epochs; `averaged` is then the best average if epochs are scored, else the last."""
+        while len(self.history.losses) < self.max_iter and not self._is_stale():
+            began = time.perf_counter()
+            self._run_epoch(sentences, chance)
+            if is_scored:
+                self._score_epoch()
+            self.history.seconds += time.perf_counter() - began
+            if save is not None:
+                save(self)
+            self._log_epoch()
+        if is_scored:
+            self.averaged.load_state_dict(self.best)
+
+    def weights(self) -> Weights:
+        """Return the averaged weights."""
+        state = self.averaged.state_dict()
+        return {name: value.cpu().float().numpy() for name, value in state.items()}
+
+    def _run_epoch(self, sentences: Sentences, chance: npt.NDArray[np.float64]) -> None:
         number = len(self.history.losses)
         rng = np.random.default_rng([self.random_state, number])
         torch.manual_seed(int(rng.integers(2**62)))
         most_cells = _MOST_CELLS.get(self.device.type, _MOST_CELLS["cpu"])
-        batches = _batches(sentences.examples, self.learning.batch_words, rng, most_cells)
+        numbers = batches(sentences.examples, self.learning.batch_words, rng, most_cells)
         self.net.train()
         losses, words = torch.zeros((), device=self.device), 0
         with ThreadPoolExecutor(1) as prefetch:
-            tables = prefetch.map(lambda batch: _forgetful(sentences, batch, chance, rng), batches)
+            tables = prefetch.map(lambda batch: _forgetful(sentences, batch, chance, rng), numbers)
             for index, cpu_table in enumerate(tables):
-                self._set_rate(number + index / len(batches))
+                self._set_rate(number + index / len(numbers))
                 table = cpu_table.to(self.device)
                 loss = self.net.loss(table)
                 self.adam.zero_grad(set_to_none=True)
@@ -199,22 +228,22 @@ class _Run:
         with torch.no_grad():
             torch._foreach_lerp_(list(self.averaged.parameters()), list(self.net.parameters()), 1 - keep)
 
-    def judge(self, held_out: Sentences) -> None:
-        f1 = bracket_f1(self.averaged, held_out, self.inventory, self.device)
+    def _score_epoch(self) -> None:
+        f1 = self.score(self.averaged)
         if not self.history.f1 or f1 > max(self.history.f1):
             self.best = {name: value.clone() for name, value in self.averaged.state_dict().items()}
         self.history.f1.append(f1)
 
-    def is_stale(self) -> bool:
+    def _is_stale(self) -> bool:
         return (
             bool(self.history.f1) and len(self.history.f1) - 1 - self.history.best >= self.learning.patience
         )
 
-    def tell(self) -> None:
+    def _log_epoch(self) -> None:
         history = self.history
         n_epochs = len(history.losses)
         seconds_left = history.seconds / n_epochs * (self.max_iter - n_epochs)
-        f1 = f"F1 of held-out trees {history.f1[-1]:.2f}, " if history.f1 else ""
+        f1 = f"{self.measure} of held-out trees {history.f1[-1]:.2f}, " if history.f1 else ""
         _log.info(
             "pass %d of %d: loss %.4f a word, %s%.0f s, at most %.0f s left",
             n_epochs, self.max_iter, history.losses[-1], f1, history.seconds, seconds_left,
@@ -225,7 +254,7 @@ def bracket_f1(net: SpanNet, sentences: Sentences, inventory: Inventory, device:
     """Return the F1 of labelled brackets, in per cent, of the trees with the most brackets to be expected right."""
     n_matched = n_predicted = n_gold = 0
     labels_of = [np.flatnonzero(row).tolist() for row in inventory.membership]
-    for batch in _batches(sentences.examples, 4000, None):
+    for batch in batches(sentences.examples, 4000, None):
         table = sentences.batch(batch)
         with torch.no_grad():
             chances = net.posteriors(table.to(device)).spans.cpu().numpy()
@@ -257,7 +286,7 @@ def best_temperature(net: SpanNet, sentences: Sentences, device: torch.device) -
     """Return what scores must be divided by for trees to be most likely (Guo and others 2017), among a few values."""
     losses = torch.zeros(len(_TEMPERATURES), device=device)
     with torch.no_grad():
-        for batch in _batches(sentences.examples, 4000, None):
+        for batch in batches(sentences.examples, 4000, None):
             table = sentences.batch(batch).to(device)
             scores = net(table)
             losses += torch.stack(
@@ -273,7 +302,7 @@ def best_device(device: str) -> str:
     return str(find_device(device))
 
 
-def _batches(
+def batches(
     examples: Sequence[Example],
     words: int,
     rng: np.random.Generator | None,
@@ -282,19 +311,19 @@ def _batches(
     """Return numbers of sentences of about the same length, together; in another order in each pass."""
     lengths = np.array([example.n_words for example in examples])
     noise = np.ones(len(lengths)) if rng is None else rng.uniform(0.9, 1.1, len(lengths))
-    batches: list[list[int]] = []
+    result: list[list[int]] = []
     n_words = longest = 0
     for number in np.argsort(lengths * noise, kind="stable").tolist():
         longest = max(longest, int(lengths[number]))
-        size = len(batches[-1]) + 1 if batches else 1
-        if not batches or n_words >= words or (size > 1 and size * n_cells(longest) > most_cells):
-            batches.append([])
+        size = len(result[-1]) + 1 if result else 1
+        if not result or n_words >= words or (size > 1 and size * n_cells(longest) > most_cells):
+            result.append([])
             n_words, longest = 0, int(lengths[number])
-        batches[-1].append(number)
+        result[-1].append(number)
         n_words += int(lengths[number])
     if rng is not None:
-        rng.shuffle(batches)
-    return batches
+        rng.shuffle(result)
+    return result
 
 
 def _forgetful(
@@ -313,7 +342,7 @@ def _forgetful(
     )
 
 
-def _unknown_chance(
+def unknown_chance(
     examples: Sequence[Example], inventory: Inventory, unknown: float
 ) -> npt.NDArray[np.float64]:
     """Return with what probability each word is made unknown."""
@@ -324,7 +353,7 @@ def _unknown_chance(
 
 
 @contextmanager
-def _settings(n_jobs: int, device: str) -> Iterator[None]:
+def training_settings(n_jobs: int, device: str) -> Iterator[None]:
     """Set torch's threads, precision and chance for the time of learning."""
     threads, precision = torch.get_num_threads(), torch.get_float32_matmul_precision()
     devices = [torch.cuda.current_device()] if device.startswith("cuda") else []
@@ -364,7 +393,7 @@ class _Checkpoint:
     def __init__(self, path: Path, mark: str) -> None:
         self.path, self.mark = path, mark
 
-    def save(self, run: _Run) -> None:
+    def save(self, run: NetTraining) -> None:
         from safetensors.torch import save
 
         tensors: dict[str, torch.Tensor] = {}
@@ -376,7 +405,7 @@ class _Checkpoint:
         head = {"mark": self.mark, "history": json.dumps(history), "steps": str(run.steps)}
         write_bytes(self.path, save(tensors, head | {"checksum": checksum(head, _arrays(tensors))}))
 
-    def load(self, run: _Run) -> None:
+    def load(self, run: NetTraining) -> None:
         """Bring a run to where the file has it; do nothing if there is none that fits."""
         from safetensors import SafetensorError, safe_open
 
@@ -413,9 +442,9 @@ class _Checkpoint:
             }  # fmt: skip
 
     @staticmethod
-    def _parts(run: _Run) -> dict[str, dict[str, torch.Tensor]]:
+    def _parts(run: NetTraining) -> dict[str, dict[str, torch.Tensor]]:
         return {"net": run.net.state_dict(), "averaged": run.averaged.state_dict(), "best": run.best}
 
     @staticmethod
-    def _named(run: _Run) -> list[tuple[str, torch.nn.Parameter]]:
+    def _named(run: NetTraining) -> list[tuple[str, torch.nn.Parameter]]:
         return [(name, weight) for name, weight in run.net.named_parameters() if weight.requires_grad]

@@ -14,7 +14,7 @@ from gramian.io.bounded_cache import BoundedCache
 from gramian.neural import lstm_kernels as kernels
 from gramian.neural import span_layer_kernels
 from gramian.neural.encoder import Encoder
-from gramian.neural.net_options import NetSize
+from gramian.neural.net_options import NetSize, n_layers
 from gramian.neural.span_inventory import BOUNDARY, UNKNOWN, Inventory
 
 Floats = npt.NDArray[np.float32]
@@ -36,12 +36,9 @@ def weight_shapes(
     LookupError
         If one is missing that says how large the net is.
     """
-    size, vector_size = NetSize.of(weights), weights["vector.weight"].shape[-1]
+    size = NetSize.of(weights)
     units, hidden, tag_hidden = size.units, size.hidden, size.tag_hidden
-    shapes: dict[str, tuple[int, ...]] = {
-        "word.weight": (inventory.n_words, size.word),
-        "vector.weight": (len(inventory.vector_words) + 1, vector_size),
-        "char.weight": (inventory.n_characters, size.char),
+    return state_weight_shapes(inventory, weights, encoded) | {
         "left.weight": (hidden, 2 * units),
         "right.weight": (hidden, 2 * units),
         "right.bias": (hidden,),
@@ -54,9 +51,22 @@ def weight_shapes(
         "tag.weight": (len(inventory.tags), tag_hidden),
         "tag.bias": (len(inventory.tags),),
     }
-    word_inputs = size.word + vector_size + 2 * size.char_units + encoded
-    lstms = [("char_lstm", size.char, size.char_units), ("lstm.0", word_inputs, units)]
-    for layer in range(1, size.layers):
+
+
+def state_weight_shapes(
+    inventory: Inventory, weights: Mapping[str, npt.NDArray[Any]], n_more: int = 0
+) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the weights that :class:`StateReader` takes; `n_more` numbers are added to the vector of a word."""
+    word, vector, char = (weights[f"{name}.weight"].shape[-1] for name in ("word", "vector", "char"))
+    shapes: dict[str, tuple[int, ...]] = {
+        "word.weight": (inventory.n_words, word),
+        "vector.weight": (len(inventory.vector_words) + 1, vector),
+        "char.weight": (inventory.n_characters, char),
+    }
+    char_units = weights["char_lstm.weight_hh_l0"].shape[-1]
+    units = weights["lstm.0.weight_hh_l0"].shape[-1]
+    lstms = [("char_lstm", char, char_units), ("lstm.0", word + vector + 2 * char_units + n_more, units)]
+    for layer in range(1, n_layers(weights)):
         lstms.append((f"lstm.{layer}", 2 * units, units))
     for name, inputs, n_units in lstms:
         for direction in ("l0", "l0_reverse"):  # as torch calls them
@@ -67,61 +77,38 @@ def weight_shapes(
     return shapes
 
 
-class SpanScorer:
-    """Scores the spans and tags of sentences; safe to share between threads.
+class StateReader:
+    """Computes the states of words; safe to share between threads.
 
     Parameters
     ----------
     inventory : Inventory
     weights : mapping of str to ndarray
-        Named as in torch; see :func:`weight_shapes`.
-    encoder : Encoder, optional
-        If the net was learnt with one.
+        Named as in torch; see :func:`state_weight_shapes`.
     """
 
-    def __init__(
-        self,
-        inventory: Inventory,
-        weights: Mapping[str, npt.NDArray[Any]],
-        encoder: Encoder | None = None,
-    ) -> None:
-        self._inventory, self._encoder = inventory, encoder
+    def __init__(self, inventory: Inventory, weights: Mapping[str, npt.NDArray[Any]]) -> None:
+        self._inventory = inventory
         self._weights: dict[str, npt.NDArray[Any]] = {}
         for name, value in weights.items():
             self._weights[name] = value if name in _BY_WORD else np.ascontiguousarray(value, np.float32)
         self._char_lstm = _Lstm(self._weights, "char_lstm")
         self._layers: list[_Lstm] = []
-        for layer in range(NetSize.of(weights).layers):
+        for layer in range(n_layers(weights)):
             self._layers.append(_Lstm(self._weights, f"lstm.{layer}"))
         self._most_gates = max(self._layers[0].n_gates, self._layers[-1].n_gates)
-        fenceposts = np.concatenate([self._weights["left.weight"], self._weights["right.weight"]])
-        self._fenceposts = np.ascontiguousarray(fenceposts.T)
         self._buffers = local()
         self._cache: BoundedCache[str, _Word] = BoundedCache(
             lambda word: self._new_words([word])[0], most_bytes=_MOST_BYTES
         )
 
-    def scores(self, states: Floats) -> tuple[Floats, Floats]:
-        """Return the scores of chains over spans, shape (n_cells, n_chains), and of tags, shape (n_words, n_tags).
+    def read(
+        self, sentences: Sequence[Sequence[str]], gates: Sequence[Floats] | None = None
+    ) -> list[SentenceStates]:
+        """Return the states of some sentences, computed at once: faster than one by one, and the same to the bit.
 
-        `states` are those of a sentence; see :meth:`read`. Spans are ordered by width, then start; a span without a label scores 0.
+        `gates` are added to the gates of the first layer: of each sentence, shape (n_words + 2, n_gates).
         """
-        weights, units = self._weights, states.shape[1] // 2
-        # A fencepost lies between two words: it has the forward state before it and the backward state behind it.
-        posts = np.concatenate([states[:-1, :units], states[1:, units:]], 1) @ self._fenceposts
-        hidden = weights["right.bias"].shape[0]
-        left, right = np.ascontiguousarray(posts[:, :hidden]), posts[:, hidden:] + weights["right.bias"]
-        spans, _ = span_layer_kernels.forward(
-            left[None], right[None], weights["norm.weight"], weights["norm.bias"], _NO_NOISE, 0
-        )
-        tags = np.maximum(states[1:-1] @ weights["tag_hidden.weight"].T + weights["tag_hidden.bias"], 0)
-        return (
-            spans[0] @ weights["label.weight"].T + weights["label.bias"],
-            tags @ weights["tag.weight"].T + weights["tag.bias"],
-        )
-
-    def read(self, sentences: Sequence[Sequence[str]]) -> list[SentenceStates]:
-        """Return the states of some sentences, computed at once: faster than one by one, and the same to the bit."""
         tokens: list[str] = []
         bounds = [0]
         for sentence in sentences:
@@ -131,10 +118,8 @@ class SpanScorer:
         buffer = self._buffer(len(words) + 1)
         table = buffer[: len(words) * self._layers[0].n_gates].reshape(len(words), -1)
         np.concatenate([word.gates for word in words], out=table.reshape(-1))
-        if self._encoder is not None:
-            encoder_weights = self._layers[0].input[-self._encoder.size :]
-            for start, sentence in zip(bounds, sentences, strict=False):
-                table[start : start + len(sentence) + 2] += self._encoder.vectors(sentence) @ encoder_weights
+        for start, added in zip(bounds, gates or (), strict=False):
+            table[start : start + len(added)] += added
         for number, layer in enumerate(self._layers):
             if number:
                 table = layer.gates(table, buffer)
@@ -146,6 +131,16 @@ class SpanScorer:
                 n_known += word.is_known
             read.append(SentenceStates(table[start:end], n_known / max(1, end - start - 2)))
         return read
+
+    @property
+    def n_gates(self) -> int:
+        """The gates of the first layer, in both directions."""
+        return self._layers[0].n_gates
+
+    def added_gates(self, vectors: Floats) -> Floats:
+        """Return what vectors that a net adds to those of words add to the gates of the first layer."""
+        gates: Floats = vectors @ self._layers[0].input[-vectors.shape[-1] :]
+        return gates
 
     def _buffer(self, n_rows: int) -> Floats:
         """Return memory for the gates of a batch, the same for each thread: to ask the system for megabytes each time takes long."""
@@ -183,6 +178,57 @@ class SpanScorer:
         gates = self._layers[0].gates(np.concatenate(inputs, 1))
         known = (np.array(numbers) != UNKNOWN) | (np.array(vectors) > 0)
         return list(map(_Word, map(np.copy, gates), known.tolist()))
+
+
+class SpanScorer(StateReader):
+    """Scores the spans and tags of sentences; safe to share between threads.
+
+    Parameters
+    ----------
+    inventory : Inventory
+    weights : mapping of str to ndarray
+        Named as in torch; see :func:`weight_shapes`.
+    encoder : Encoder, optional
+        If the net was learnt with one.
+    """
+
+    def __init__(
+        self,
+        inventory: Inventory,
+        weights: Mapping[str, npt.NDArray[Any]],
+        encoder: Encoder | None = None,
+    ) -> None:
+        super().__init__(inventory, weights)
+        self._encoder = encoder
+        fenceposts = np.concatenate([self._weights["left.weight"], self._weights["right.weight"]])
+        self._fenceposts = np.ascontiguousarray(fenceposts.T)
+
+    def read(
+        self, sentences: Sequence[Sequence[str]], gates: Sequence[Floats] | None = None
+    ) -> list[SentenceStates]:
+        """Return the states of some sentences; see :meth:`StateReader.read`."""
+        if self._encoder is not None:
+            gates = [self.added_gates(self._encoder.vectors(sentence)) for sentence in sentences]
+        return super().read(sentences, gates)
+
+    def scores(self, states: Floats) -> tuple[Floats, Floats]:
+        """Return the scores of chains over spans, shape (n_cells, n_chains), and of tags, shape (n_words, n_tags).
+
+        `states` are those of a sentence; see :meth:`read`. Spans are ordered by width, then start; a span without a label scores 0.
+        """
+        weights, units = self._weights, states.shape[1] // 2
+        # A fencepost lies between two words: it has the forward state before it and the backward state behind it.
+        posts = np.concatenate([states[:-1, :units], states[1:, units:]], 1) @ self._fenceposts
+        hidden = weights["right.bias"].shape[0]
+        left, right = np.ascontiguousarray(posts[:, :hidden]), posts[:, hidden:] + weights["right.bias"]
+        spans, _ = span_layer_kernels.forward(
+            left[None], right[None], weights["norm.weight"], weights["norm.bias"], _NO_NOISE, 0
+        )
+        tags = np.maximum(states[1:-1] @ weights["tag_hidden.weight"].T + weights["tag_hidden.bias"], 0)
+        return (
+            spans[0] @ weights["label.weight"].T + weights["label.bias"],
+            tags @ weights["tag.weight"].T + weights["tag.bias"],
+        )
 
 
 class SentenceStates(NamedTuple):

@@ -1,0 +1,171 @@
+"""The net of :class:`gramian.dependency.arc_net.ArcNet` without torch: probabilities of heads and relations, in NumPy and numba."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.dependency.arc_tokens import feature_values
+from gramian.io.array_table import Row, validate
+from gramian.io.bounded_cache import BoundedCache
+from gramian.neural.span_inventory import Inventory
+from gramian.neural.span_scores import StateReader, state_weight_shapes
+from gramian.trees import Sentence, Token
+
+Floats = npt.NDArray[np.float32]
+Heads = npt.NDArray[np.int32]
+
+_MIN_COUNT = 2  # of words, characters, lemmas, tags and features with a vector of their own
+_CACHE_BYTES = 64 << 20
+_MIN_FACTOR, _MIN_LOG_FACTOR = 1e-300, -300.0
+
+
+class NetArcScores(NamedTuple):
+    """What the net says about a sentence.
+
+    Attributes
+    ----------
+    heads : ndarray of float32, shape (N + 1, N + 1)
+        The logarithm of the probability of each head of a modifier, by [head, modifier]; column 0 is unused.
+    sides : ndarray of float32, shape (2, N + 1, R + 1)
+        Layers before relations: of words as heads and as modifiers, and ones.
+    """
+
+    heads: Floats
+    sides: Floats
+
+
+@dataclass(frozen=True)
+class NetInventory:
+    """The names that the net knows: words and characters, and lemmas, tags and features (`morphology`, numbered from 1)."""
+
+    words: Inventory
+    morphology: tuple[str, ...]
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sentence], vector_words: Sequence[str] = ()) -> NetInventory:
+        """Collect the names of a treebank that occur twice."""
+        parts = Counter(part for sentence in sentences for token in sentence.tokens for part in _parts(token))
+        text = (sentence.words for sentence in sentences)
+        return cls(
+            Inventory.of((), _MIN_COUNT, vector_words, text),
+            tuple(sorted(part for part, count in parts.items() if count >= _MIN_COUNT)),
+        )
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.morphology, 1)}
+
+    def morphology_numbers(self, token: Token) -> tuple[int, ...]:
+        """Return the numbers of the lemma, tags and features of a word, without those that are not known."""
+        return tuple(self._numbers[part] for part in _parts(token) if part in self._numbers)
+
+
+def _parts(token: Token) -> list[str]:
+    columns = (f"L {token.lemma}", f"U {token.upos}", f"X {token.xpos}")
+    return [*columns, *(f"{name}={value}" for name, value in feature_values(token.feats).items())]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NetArcScorer:
+    """Scores arcs and relations with a net; safe to share between threads.
+
+    Attributes
+    ----------
+    inventory : NetInventory
+    n_relations : int
+    weights : mapping of str to ndarray
+        Named as in torch.
+    arc_weight, factor_weight : float
+        Exponents of the probabilities of the net and of the log-linear factors in the product of both.
+    relation_weight : float
+        The same of the probabilities of relations.
+    """
+
+    inventory: NetInventory
+    n_relations: int
+    weights: Mapping[str, npt.NDArray[Any]]
+    arc_weight: float = 1.0
+    factor_weight: float = 1.0
+    relation_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        weights = self.weights
+        hidden, relation_hidden = weights["arc.bias"].shape[0], weights["relation_sides.bias"].shape[0] // 2
+        n_parts, size = len(self.inventory.morphology) + 1, weights["morphology.weight"].shape[-1]
+        shapes = state_weight_shapes(self.inventory.words, weights, size)
+        states = 2 * weights["lstm.0.weight_hh_l0"].shape[-1]
+        shapes |= {
+            "morphology.weight": (n_parts, size),
+            "arc_sides.weight": (2 * hidden, states),
+            "arc_sides.bias": (2 * hidden,),
+            "arc.weight": (hidden, hidden),
+            "arc.bias": (hidden,),
+            "relation_sides.weight": (2 * relation_hidden, states),
+            "relation_sides.bias": (2 * relation_hidden,),
+            "relation.weight": (self.n_relations * (relation_hidden + 1), relation_hidden + 1),
+        }
+        if unexpected := weights.keys() ^ shapes.keys():
+            raise ValueError(f"invalid model file: {min(unexpected)} is missing or unexpected")
+        validate([Row(name, "float16", shape) for name, shape in shapes.items()], weights)
+
+    def combined(self, factors: npt.NDArray[np.float64], scores: NetArcScores) -> npt.NDArray[np.float64]:
+        """Return the factors of arcs times the probabilities of the net, each raised to its weight; the largest of a modifier is one."""
+        sums = self.factor_weight * np.log(np.maximum(factors, _MIN_FACTOR))
+        sums += self.arc_weight * scores.heads
+        sums -= sums.max(axis=0)
+        return np.where(factors > 0.0, np.exp(np.maximum(sums, _MIN_LOG_FACTOR)), 0.0)
+
+    def read(self, sentences: Sequence[Sentence]) -> list[NetArcScores]:
+        """Return the scores of some sentences, computed at once."""
+        reader, weights = self._reader, self._floats
+        gates = []
+        for sentence in sentences:
+            rows = [self._gates[self.inventory.morphology_numbers(token)] for token in sentence.tokens]
+            gates.append(np.pad(np.reshape(rows, (len(rows), reader.n_gates)), ((1, 1), (0, 0))))
+        results = []
+        for states, _ in reader.read([sentence.words for sentence in sentences], gates):
+            arcs, relations = (
+                np.maximum(states[:-1] @ weights[f"{name}.weight"].T + weights[f"{name}.bias"], 0)
+                for name in ("arc_sides", "relation_sides")
+            )
+            heads, modifiers = np.split(arcs, 2, axis=1)
+            scores = heads @ (modifiers @ weights["arc.weight"].T + weights["arc.bias"]).T
+            np.fill_diagonal(scores, -np.inf)
+            scores -= scores.max(axis=0)
+            scores -= np.log(np.exp(scores).sum(axis=0))
+            sides = np.stack(np.split(relations, 2, axis=1))
+            results.append(NetArcScores(scores, np.pad(sides, ((0, 0), (0, 0), (0, 1)), constant_values=1)))
+        return results
+
+    def relation_scores(self, scores: NetArcScores, heads: Heads) -> npt.NDArray[np.float64]:
+        """Return the logarithms of the probabilities of relations of words to their heads times their weight, shape (N, L)."""
+        of_heads, of_modifiers = scores.sides
+        size = of_heads.shape[1]
+        products = (of_modifiers[1:] @ self._floats["relation.weight"].T).reshape(-1, self.n_relations, size)
+        relations = (products @ of_heads[heads, :, None])[..., 0].astype(np.float64)
+        relations -= relations.max(axis=1, keepdims=True)
+        return self.relation_weight * (relations - np.log(np.exp(relations).sum(axis=1, keepdims=True)))
+
+    @cached_property
+    def _floats(self) -> dict[str, Floats]:
+        return {name: np.ascontiguousarray(value, np.float32) for name, value in self.weights.items()}
+
+    @cached_property
+    def _reader(self) -> StateReader:
+        return StateReader(self.inventory.words, self.weights)
+
+    @cached_property
+    def _gates(self) -> BoundedCache[tuple[int, ...], Floats]:
+        """What the morphology of a word adds to the gates of the first layer."""
+        table = self._floats["morphology.weight"]
+        return BoundedCache(
+            lambda numbers: self._reader.added_gates(table[list(numbers)].sum(axis=0)),
+            most_bytes=_CACHE_BYTES,
+        )

@@ -1,0 +1,198 @@
+import json
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
+from toy_treebank import toy_sentences
+
+from gramian.dependency import DependencyParser, SHAGParser
+from gramian.dependency.arc_net_scores import NetArcScorer, NetArcScores, NetInventory
+from gramian.errors import MissingExtraError, ModelFileError
+from gramian.io.model_files import checksum
+from gramian.neural.net_options import Learning, NetSize
+from gramian.trees import Sentence
+
+TRAIN, TEST = toy_sentences(80, seed=1), toy_sentences(30, seed=2)
+QUICK = {"n_states": 3, "max_iter": 5, "start": "random", "epochs": 1, "tags": "gold", "n_jobs": 1}
+SIZE = NetSize(word=12, char=6, char_units=4, layers=2, units=10, hidden=14, tag_hidden=8)
+LEARNING = Learning(rate=1e-2, warm_up=5, batch_words=100)
+
+
+@pytest.fixture(scope="module")
+def parser() -> DependencyParser:
+    pytest.importorskip("torch")
+    learner = SHAGParser(**QUICK, neural=True, net_epochs=12, net_size=SIZE, net_learning=LEARNING)
+    return learner.fit(TRAIN).model_
+
+
+def net_without_training(n_relations: int = 3) -> NetArcScorer:
+    rng = np.random.default_rng(0)
+    inventory = NetInventory.of(TRAIN)
+    sizes = {"lstm.0": (12, 5), "char_lstm": (4, 3)}
+    shapes = {
+        "word.weight": (inventory.words.n_words, 4),
+        "vector.weight": (1, 0),
+        "char.weight": (inventory.words.n_characters, 4),
+        "morphology.weight": (len(inventory.morphology) + 1, 2),
+        "arc_sides.weight": (14, 10),
+        "arc_sides.bias": (14,),
+        "arc.weight": (7, 7),
+        "arc.bias": (7,),
+        "relation_sides.weight": (12, 10),
+        "relation_sides.bias": (12,),
+        "relation.weight": (n_relations * 7, 7),
+    }
+    for name, (inputs, units) in sizes.items():
+        for direction in ("l0", "l0_reverse"):
+            shapes |= {
+                f"{name}.weight_ih_{direction}": (4 * units, inputs),
+                f"{name}.weight_hh_{direction}": (4 * units, units),
+                f"{name}.bias_ih_{direction}": (4 * units,),
+                f"{name}.bias_hh_{direction}": (4 * units,),
+            }
+    weights = {name: rng.normal(size=shape).astype(np.float16) for name, shape in shapes.items()}
+    return NetArcScorer(inventory, n_relations, weights)
+
+
+def test_probabilities_of_heads_and_relations_sum_to_one():
+    net = net_without_training()
+    for sentence, scores in zip(TEST[:5], net.read(TEST[:5]), strict=True):
+        heads = np.exp(scores.heads)
+        np.testing.assert_allclose(heads[:, 1:].sum(axis=0), 1.0, rtol=1e-5)
+        assert not heads[np.arange(1, len(heads)), np.arange(1, len(heads))].any()
+        relations = np.exp(net.relation_scores(scores, np.asarray(sentence.heads, np.int32)))
+        np.testing.assert_allclose(relations.sum(axis=1), 1.0, rtol=1e-5)
+
+
+def test_a_sentence_has_the_same_scores_alone_and_beside_others():
+    net = net_without_training()
+    for sentence, scores in zip(TEST[:8], net.read(TEST[:8]), strict=True):
+        np.testing.assert_array_equal(net.read([sentence])[0].heads, scores.heads)
+
+
+def test_names_are_those_that_occur_twice():
+    inventory = NetInventory.of([TRAIN[0]])
+    assert "U DET" in inventory.morphology
+    bare = replace(TRAIN[0].tokens[0], upos="NEW", xpos="NEW", lemma="new")
+    assert inventory.morphology_numbers(bare) == ()
+
+
+def test_factors_and_net_are_multiplied_with_their_weights():
+    net = replace(net_without_training(), arc_weight=0.5, factor_weight=2.0)
+    factors = np.array([[0.0, 0.2, 1.0], [0.0, 0.0, 0.5], [0.0, 1.0, 0.0]])
+    heads = np.log(np.array([[1, 0.3, 0.4], [1, 1, 0.6], [1, 0.7, 1]], np.float32))
+    combined = net.combined(factors, NetArcScores(heads, np.zeros((2, 3, 7), np.float32)))
+    expected = factors**2 * np.exp(heads / 2)
+    np.testing.assert_allclose(combined[:, 1:], expected[:, 1:] / expected[:, 1:].max(axis=0), rtol=1e-6)
+    assert not combined[:, 0].any()
+
+
+def test_numpy_agrees_with_torch(parser):
+    torch = pytest.importorskip("torch")
+    from gramian.dependency.arc_net import ArcExample, ArcNet, ArcSentences
+
+    net, sentences = parser.net, TEST[:6]
+    assert net is not None
+    empty = np.zeros((0, 3), np.int64)
+    examples = [
+        ArcExample(
+            net.inventory.words.word_numbers(sentence.words),
+            sentence.words,
+            empty[:, :2],
+            empty,
+            empty[:, 0].astype(np.float32),
+            empty[:, 0].astype(np.float32),
+            morphology=tuple(map(net.inventory.morphology_numbers, sentence.tokens)),
+            heads=np.asarray(sentence.heads),
+            relations=np.zeros(len(sentence), np.int64),
+        )
+        for sentence in sentences
+    ]
+    counts = [1] * (len(net.inventory.morphology) + 1)
+    module = ArcNet(
+        net.inventory.words, SIZE, LEARNING, None, counts=counts, n_relations=net.n_relations
+    ).eval()
+    module.load_state_dict({name: torch.from_numpy(np.float32(value)) for name, value in net.weights.items()})
+    batch = ArcSentences(examples, net.inventory.words).batch(range(6))
+    with torch.no_grad():
+        scores, sides = module(batch)
+        log_heads = torch.log_softmax(scores, -1).numpy()
+        log_relations = torch.log_softmax(module.relation_scores(sides, batch.heads), -1).numpy()
+    for row, number in enumerate(batch.words.numbers.tolist()):
+        n, heads = len(sentences[number]), np.asarray(sentences[number].heads, np.int32)
+        [ours] = net.read([sentences[number]])
+        expected = log_heads[row, :n, : n + 1].T
+        present = expected > -50  # words are not their own heads
+        np.testing.assert_allclose(ours.heads[:, 1:][present], expected[present], atol=2e-4)
+        relations = net.relation_scores(ours, heads) / net.relation_weight
+        np.testing.assert_allclose(relations, log_relations[row, :n], atol=2e-4)
+
+
+def test_the_net_learns_and_its_weight_is_chosen_on_held_out_trees(parser):
+    alone = replace(parser, net=replace(parser.net, factor_weight=0.0, arc_weight=1.0))
+    right = [
+        ours == gold
+        for parse, sentence in zip(alone.parse_many(TEST), TEST, strict=True)
+        for ours, gold in zip(parse.heads, sentence.heads, strict=True)
+    ]
+    assert np.mean(right) > 0.9
+    assert 0.0 < parser.net.arc_weight <= 1.0
+
+
+def test_long_sentences_and_constraints_take_the_net(parser):
+    parse = parser.parse(TEST[0], max_length=3)
+    assert parse.status == "cut"
+    assert parse.heads.count(0) == 1
+    assert list(parser.parse_many([Sentence(()), TEST[0]]))[1].heads == parser.parse(TEST[0]).heads
+
+
+def test_the_same_seed_gives_the_same_file_and_loading_changes_nothing(parser, tmp_path):
+    parser.save(tmp_path / "a.dep")
+    loaded = DependencyParser.load(tmp_path / "a.dep")
+    loaded.save(tmp_path / "b.dep")
+    assert (tmp_path / "a.dep").read_bytes() == (tmp_path / "b.dep").read_bytes()
+    learner = SHAGParser(**QUICK, neural=True, net_epochs=12, net_size=SIZE, net_learning=LEARNING)
+    learner.fit(TRAIN).model_.save(tmp_path / "c.dep")
+    assert (tmp_path / "a.dep").read_bytes() == (tmp_path / "c.dep").read_bytes()
+    for ours, theirs in zip(parser.parse_many(TEST), loaded.parse_many(TEST), strict=True):
+        assert (ours.heads, ours.relations, ours.confidences) == (
+            theirs.heads,
+            theirs.relations,
+            theirs.confidences,
+        )
+
+
+@pytest.mark.parametrize("change", ["shape", "missing", "more", "weight", "type"])
+def test_a_net_that_does_not_fit_is_refused(tmp_path, change):
+    base = SHAGParser(**QUICK).fit(TRAIN).model_
+    path = tmp_path / "model.dep"
+    replace(base, net=net_without_training(len(base.labeller.relations))).save(path)
+    assert DependencyParser.load(path).net is not None
+    with safe_open(path, "np") as file:
+        header = json.loads(file.metadata()["gramian-automata"])
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    name = "net.weights.arc.bias"
+    if change == "shape":
+        tensors[name] = tensors[name][1:]
+    elif change == "missing":
+        del tensors[name]
+    elif change == "more":
+        tensors["net.weights.other"] = tensors[name]
+    elif change == "type":
+        tensors[name] = tensors[name].astype(np.float32)
+    else:
+        header["net"]["arc_weight"] = "heavy"
+    header["checksum"] = checksum(header, tensors)
+    save_file(tensors, path, {"gramian-automata": json.dumps(header)})
+    with pytest.raises(ModelFileError):
+        DependencyParser.load(path)
+
+
+def test_training_names_the_missing_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "gramian.dependency.arc_net", raising=False)
+    with pytest.raises(MissingExtraError, match="torch"):
+        SHAGParser(**QUICK, neural=True).fit(TRAIN[:60])
