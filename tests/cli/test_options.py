@@ -72,7 +72,7 @@ def test_summaries_of_commands_fit_on_one_line(group):
         ("compress", "none.grammar"),
         ("wfa", "train", "none.txt"),
         ("wfa", "draw", "none.wfa"),
-    ("wfa", "convert", "none.wfa"),
+        ("wfa", "convert", "none.wfa"),
         ("dep", "train", "none.conllu"),
         ("dep", "parse", "none.conllu", "-m", "none.dep"),
         ("dep", "draw", "NN", "left", "-m", "none.dep"),

@@ -54,6 +54,10 @@ def test_marginals_are_decoded_as_they_are_unless_help_is_asked_for(measure, mon
 
 def test_steps_of_em_go_on_where_they_were(measure):
     scores = measure(states=3, steps=[1, 4, 10], seed=2)
-    assert [name for name in scores if name.startswith("uas")] == ["uas after 1", "uas after 4", "uas after 10"]
+    assert [name for name in scores if name.startswith("uas")] == [
+        "uas after 1",
+        "uas after 4",
+        "uas after 10",
+    ]
     whole = measure(variant="EM, 10 steps", states=3, seed=2)
     assert scores["uas after 10"] == pytest.approx(whole["uas"], abs=0.5)
