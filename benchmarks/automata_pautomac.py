@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks import machine
 from gramian.automata import read_strings
-from gramian.automata.methods import METHODS, learn, method_settings
+from gramian.automata.methods import METHODS, learner_of, method_settings
 from gramian.automata.string_formats import read_solution
 from gramian.evaluate.sequence_scores import pautomac_score
 from gramian.settings import read_settings
@@ -46,9 +46,10 @@ def main() -> None:
             read_strings(options.folder / f"{problem}.pautomac.{part}") for part in ("train", "test")
         )
         began = time.process_time()
-        model = learn(
-            train, options.method, states, settings=settings, n_jobs=options.jobs, random_state=options.seed
+        learner = learner_of(
+            options.method, states, settings=settings, n_jobs=options.jobs, random_state=options.seed
         )
+        model = learner.fit(train).model_
         seconds = time.process_time() - began
         solution = read_solution(options.folder / f"{problem}.pautomac_solution.txt")
         score = pautomac_score(model, test, solution)

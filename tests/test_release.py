@@ -12,6 +12,7 @@ from tools.release_check import (
     faults_of_citation,
     faults_of_contents,
     faults_of_metadata,
+    is_usable,
     readme_commands,
 )
 
@@ -50,6 +51,14 @@ def test_the_commands_of_the_readme_are_tried():
     assert "gramian train train.mrg -o my.grammar --states 8 --quiet" in commands
     assert not any(command.startswith(("make", "pip")) for command in commands)
     assert all(command.split()[0] == "gramian" for command in FIRST_HOUR)
+
+
+def test_a_python_that_does_not_start_is_not_tried(tmp_path, monkeypatch):
+    for name, code in (("python3.98", 0), ("python3.99", 127)):
+        (tmp_path / name).write_text(f"#!/bin/sh\nexit {code}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    assert [is_usable(f"python3.{minor}") for minor in (97, 98, 99)] == [False, True, False]
 
 
 def test_every_guarantee_names_tests_or_commands_that_exist():

@@ -54,6 +54,12 @@ def environment(folder: Path, python: str = sys.executable) -> Path:
     return folder / "bin" / "python"
 
 
+def is_usable(python: str) -> bool:
+    """Return whether a Python starts; version managers have commands of versions that are not active."""
+    found = shutil.which(python)
+    return found is not None and not subprocess.run([found, "--version"], capture_output=True).returncode
+
+
 def readme_commands() -> list[str]:
     """Return the commands of the README, without those that need a clone or install something."""
     text = (ROOT / "README.md").read_text("utf-8")
@@ -173,7 +179,7 @@ def main() -> int:
         run(builder, "-m", "build", "--outdir", folder / "dist", ROOT)
         faults = check(folder / "dist")
         if not chosen.quick:
-            pythons = [python for python in PYTHONS if shutil.which(python)]
+            pythons = [python for python in PYTHONS if is_usable(python)]
             for python in pythons:
                 for package in sorted((folder / "dist").iterdir()):
                     place = folder / f"{python}-{package.suffix}"

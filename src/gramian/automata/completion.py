@@ -8,17 +8,13 @@ that were seen less often than `least` are unknown. The problem is convex, and s
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from gramian.automata.hankel import HankelBlocks
-from gramian.automata.sequences import Array, Sequences
+from gramian.automata.hankel import HankelBlocks, queries_of
+from gramian.automata.sequences import Array, Sequences, Symbol
 from gramian.value_types import Number, Whole, option, options, or_none
-
-_BASE = np.uint64(0x9E3779B97F4A7C15)
 
 
 @options
@@ -56,7 +52,9 @@ def completed_blocks(blocks: HankelBlocks, n_strings: int, completion: Completio
     if completion.least is None:
         return blocks
     hankel_matrix = np.vstack([blocks.matrix.toarray(), blocks.stacked.toarray()])
-    cell_index = _string_numbers(blocks)
+    number: dict[tuple[Symbol, ...], int] = {}  # of the string of each cell
+    cells = [number.setdefault(string, len(number)) for string in queries_of(blocks.basis)]
+    cell_index = np.array(cells).reshape(hankel_matrix.shape)
     cell_counts = np.bincount(cell_index.ravel())
 
     def spread(values: Array) -> Array:
@@ -79,13 +77,19 @@ def completed_blocks(blocks: HankelBlocks, n_strings: int, completion: Completio
         low_rank = shrunk(hankel + dual, threshold / step)
         dual += hankel - low_rank
     filled = spread(estimate)
+
+    def completed(strings: Sequences, values: Array) -> Array:
+        """Return the completed values of some strings, their own where no cell has them."""
+        pairs = zip(strings, values.tolist(), strict=True)
+        return np.array([estimate[number[string]] if string in number else value for string, value in pairs])
+
     p = blocks.matrix.shape[0]
     return replace(
         blocks,
         matrix=sparse.csr_array(filled[:p]),
         stacked=sparse.csr_array(filled[p:]),
-        prefix_values=_of_strings(blocks.basis.prefixes, blocks, cell_index, estimate, blocks.prefix_values),
-        suffix_values=_of_strings(blocks.basis.suffixes, blocks, cell_index, estimate, blocks.suffix_values),
+        prefix_values=completed(blocks.basis.prefixes, blocks.prefix_values),
+        suffix_values=completed(blocks.basis.suffixes, blocks.suffix_values),
     )
 
 
@@ -94,41 +98,3 @@ def shrunk(matrix: Array, by: float) -> Array:
     left, values, right = np.linalg.svd(matrix, full_matrices=False)
     kept = int(np.count_nonzero(values > by))
     return np.asarray((left[:, :kept] * (values[:kept] - by)) @ right[:kept])
-
-
-def _codes(strings: Sequences) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-    """Return a hash of each string, and what that of a string before it is multiplied by when both are joined."""
-    code, power = (np.full(len(strings), start, np.uint64) for start in (0, 1))
-    for number in range(len(strings)):
-        for symbol in strings.symbols[strings.offsets[number] : strings.offsets[number + 1]]:
-            code[number] = code[number] * _BASE + np.uint64(int(symbol) + 1)
-            power[number] *= _BASE
-    return code, power
-
-
-def _string_numbers(blocks: HankelBlocks) -> npt.NDArray[np.int64]:
-    """Return the number of the string of each cell, of ``H`` and below it of all ``H_s``; equal strings, equal numbers."""
-    return np.unique(_cell_codes(blocks), return_inverse=True)[1].reshape(-1, blocks.matrix.shape[1])
-
-
-def _cell_codes(blocks: HankelBlocks) -> npt.NDArray[np.uint64]:
-    with np.errstate(over="ignore"):
-        before, _ = _codes(blocks.basis.prefixes)
-        after, power = _codes(blocks.basis.suffixes)
-        digits = np.arange(1, len(blocks.basis.alphabet) + 1, dtype=np.uint64)
-        moved = (
-            before[None, :] * _BASE + digits[:, None]
-        ).ravel()  # rows of symbol s begin at s times n_prefixes
-        rows = np.concatenate([before, moved])
-        return np.asarray(rows[:, None] * power[None, :] + after[None, :])
-
-
-def _of_strings(
-    strings: Sequences, blocks: HankelBlocks, cell_index: npt.NDArray[Any], values: Array, fallback: Array
-) -> Array:
-    """Return the completed values of some strings, their own where no cell has them."""
-    with np.errstate(over="ignore"):
-        wanted_codes, _ = _codes(strings)
-    codes, first = np.unique(_cell_codes(blocks), return_index=True)
-    index = np.minimum(np.searchsorted(codes, wanted_codes), len(codes) - 1)
-    return np.where(codes[index] == wanted_codes, values[cell_index.ravel()[first[index]]], fallback)

@@ -16,8 +16,6 @@ from gramian.automata.positive_moments import ConstrainedWFA, TensorHMM
 from gramian.automata.quadratic import QuadraticWFA
 from gramian.automata.recurrent_learner import RecurrentLearner
 from gramian.automata.sequence_learner import SequenceLearner
-from gramian.automata.sequence_model import SequenceModel
-from gramian.automata.sequences import Sequences
 from gramian.automata.spectral import SpectralWFA
 from gramian.errors import OptionError
 from gramian.settings import Setting, declared_settings
@@ -95,17 +93,3 @@ def learner_of(
             raise OptionError(f"{name} requires method {' or '.join(methods)}, not {method}")
         learner.set_params(**{parameter: value})
     return learner.set_params(n_jobs=n_jobs)
-
-
-def learn(
-    sample: Sequences,
-    method: str = "best",
-    n_states: int | Literal["auto"] = "auto",
-    *,
-    settings: Mapping[str, Any] | None = None,
-    n_jobs: int | None = None,
-    random_state: int = 0,
-) -> SequenceModel:
-    """Learn a sequence model by the name of a method; parameters as of :func:`learner_of`."""
-    learner = learner_of(method, n_states, settings=settings, n_jobs=n_jobs, random_state=random_state)
-    return learner.fit(sample).model_

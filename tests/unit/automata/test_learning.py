@@ -20,7 +20,7 @@ from gramian.automata import (
     hankel_blocks,
 )
 from gramian.automata.gibbs_chains import run_chain
-from gramian.automata.methods import learn
+from gramian.automata.methods import learner_of
 from gramian.automata.pnfa import MoveCounts, random_pnfa
 from gramian.automata.prefix_forest import PrefixForest
 from gramian.automata.repair import clip_to_pnfa, cluster_to_pnfa
@@ -201,7 +201,7 @@ def test_the_best_model(truth: WFA, sample: Sequences) -> None:
 @pytest.mark.parametrize("strings", [["", ""], ["a"], ["ab", "ab", "ab"]])
 @pytest.mark.parametrize("method", ["best", "em", "spectral", "spectral-em", "ngram"])
 def test_tiny_samples(strings: list[str], method: str) -> None:
-    model = learn(Sequences.from_strings(strings), method, 3)
+    model = learner_of(method, 3).fit(Sequences.from_strings(strings)).model_
     assert model.log_score(strings[:1])[0] > np.log(0.3)
 
 

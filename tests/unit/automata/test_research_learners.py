@@ -21,13 +21,17 @@ from gramian.automata import (
 from gramian.automata.completion import completed_blocks, shrunk
 from gramian.automata.convex import convex_operators
 from gramian.automata.hankel import hankel_blocks, hankel_blocks_of
-from gramian.automata.methods import learn, learner_of, method_settings
+from gramian.automata.methods import learner_of, method_settings
 from gramian.automata.positive_moments import _hidden_markov
 from gramian.automata.quadratic import normalised, squared
 from gramian.automata.spectral import spectral_factors
 from gramian.errors import OptionError
 
 STRINGS = [tuple(string) for length in range(5) for string in product("ab", repeat=length)]
+
+
+def learn(sample, *arguments, **options):
+    return learner_of(*arguments, **options).fit(sample).model_
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean, geometric_mean
 from typing import Any
 
-from gramian.automata.methods import METHODS, learn
+from gramian.automata.methods import METHODS, learner_of
 from gramian.automata.string_formats import read_solution, read_strings
 from gramian.evaluate.sequence_scores import pautomac_score
 from gramian.experiments.data import Data
@@ -72,7 +72,7 @@ def measure(task: Task) -> dict[str, Any]:
     train, test = read_strings(files["train"]), read_strings(files["test"])
     train = train.take(slice(settings["train"] or None))
     began = time.process_time()
-    model = learn(train, settings["method"], random_state=task["seed"])
+    model = learner_of(settings["method"], random_state=task["seed"]).fit(train).model_
     seconds = time.process_time() - began
     score = pautomac_score(model, test, read_solution(files["solution"]))
     return {

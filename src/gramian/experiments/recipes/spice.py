@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.automata import BasisOptions, NGram, SequenceModel, Sequences, SpectralWFA
-from gramian.automata.methods import learn
+from gramian.automata.methods import learner_of
 from gramian.automata.mixture import mixture_weights
 from gramian.automata.string_formats import read_strings, read_targets
 from gramian.evaluate.sequence_scores import ndcg
@@ -96,7 +96,7 @@ def measure(task: Task) -> dict[str, Any]:
     models = []
     for method in settings["members"]:
         began = time.process_time()
-        models.append(learn(part, method, random_state=seed))
+        models.append(learner_of(method, random_state=seed).fit(part).model_)
         figures[f"seconds {method}"] = round(time.process_time() - began, 1)
         figures[f"ndcg {method}"] = ndcg(models[-1], prefixes, targets)
     ensemble = Ensemble.of(models, held_out)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gramian.automata import PNFAEM, WFA, Basis, NGram, SequenceModel, Sequences, hankel_blocks
-from gramian.automata.methods import METHODS, REMEDIES, learn
+from gramian.automata.methods import METHODS, REMEDIES, learner_of
 from gramian.automata.spectral import spectral_factors
 from gramian.automata.string_formats import read_strings
 from gramian.automata.tagset import universal_tag
@@ -157,7 +157,8 @@ def learnt_models(
         yield f"{n}", model, process_time() - began
     elif curve == "remedy":
         began = process_time()
-        model = learn(train, settings["method"], settings["states"] or "auto", random_state=seed)
+        learner = learner_of(settings["method"], settings["states"] or "auto", random_state=seed)
+        model = learner.fit(train).model_
         yield "remedy", model, process_time() - began
     else:
         began = process_time()
