@@ -244,7 +244,7 @@ class AnnotationBank:
         A RevisionConflict is raised if the file has another revision by now.
         """
         with self._lock:
-            old = self._checked(annotator, name, revision)
+            old = self.at_revision(annotator, name, revision)
             if annotation.tree.words != self.words(name):
                 raise OptionError("the tree has other words than the sentence")
             history = old.history
@@ -255,13 +255,14 @@ class AnnotationBank:
     def undo(self, annotator: str, name: str, *, revision: int) -> StoredAnnotation:
         """Bring back the state before the last step; the comment stays."""
         with self._lock:
-            old = self._checked(annotator, name, revision)
+            old = self.at_revision(annotator, name, revision)
             if not old.history:
                 raise OptionError("there is nothing to undo")
             annotation = replace(old.history[-1], comment=old.annotation.comment)
             return self._store(annotator, name, StoredAnnotation(annotation, revision + 1, old.history[:-1]))
 
-    def _checked(self, annotator: str, name: str, revision: int) -> StoredAnnotation:
+    def at_revision(self, annotator: str, name: str, revision: int) -> StoredAnnotation:
+        """Return what an annotator made of a sentence, revision 0 if nothing; RevisionConflict if it has another revision."""
         nothing = StoredAnnotation(Annotation(Tree("")))
         old = self.find(annotator, name) or nothing
         if old.revision != revision:

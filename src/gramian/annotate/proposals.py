@@ -17,11 +17,7 @@ from gramian.parsing.result import ParseResult
 from gramian.parsing.sentences import ParseRequest, Plain
 from gramian.trees import Tree
 
-_RELIABLE = (
-    "parsed",
-    "narrow",
-    "wide",
-)  # of all statuses of a result: those of trees that the grammar derives
+_RELIABLE = ("parsed", "narrow", "wide")  # the statuses of results whose trees the grammar derives
 
 
 @dataclass(frozen=True)
@@ -70,24 +66,8 @@ class LabelSet:
 
 _PHRASES = ("S", "NP", "VP", "PP", "ADJP", "ADVP", "SBAR")
 _TAGS = (
-    "NOUN",
-    "VERB",
-    "ADJ",
-    "ADV",
-    "PRON",
-    "PROPN",
-    "DET",
-    "ADP",
-    "AUX",
-    "CCONJ",
-    "SCONJ",
-    "NUM",
-    "PART",
-    "INTJ",
-    "PUNCT",
-    "SYM",
-    "X",
-)
+    "NOUN", "VERB", "ADJ", "ADV", "PRON", "PROPN", "DET", "ADP", "AUX", "CCONJ", "SCONJ", "NUM", "PART", "INTJ", "PUNCT", "SYM", "X",
+)  # fmt: skip
 
 
 class Proposal(NamedTuple):

@@ -101,11 +101,7 @@ class AnnotationSession:
     def _current(self, annotator: str, name: str, revision: int, generation: int) -> Annotation:
         stored = self.bank.find(annotator, name)
         if stored is not None:
-            if stored.revision != revision:
-                raise RevisionConflict(
-                    f"sentence {name} was changed elsewhere, and its newest state is shown now; make your change again"
-                )
-            return stored.annotation
+            return self.bank.at_revision(annotator, name, revision).annotation
         proposal, now = self._proposal(name)
         if now != generation:
             raise RevisionConflict(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from gramian.cli.console import say
-from gramian.cli.options import FORCE, MODEL, PRESET, QUIET, SEED, TEXT_OUTPUT
+from gramian.cli.options import FORCE, HEAD_RULES, MODEL, PRESET, QUIET, SEED, TEXT_OUTPUT
 from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def complexity(
         help="Number of trees sampled per sentence of a text; adds 95 % intervals.",
     ),
     seed: int = SEED,
-    head_rules: str = typer.Option("auto", help="Head rules for dependency lengths: a name or a file."),
+    head_rules: str = HEAD_RULES,
     preset: str = PRESET,
     quiet: bool = QUIET,
 ) -> None:
@@ -74,10 +73,8 @@ def complexity(
 
 
 def _write_row(out: Any, values: list[Any]) -> None:
-    line = io.StringIO()
     rounded = [round(value, 4) if isinstance(value, float) else value for value in values]
-    csv.writer(line, lineterminator="\n").writerow(rounded)
-    out.write(line.getvalue())
+    csv.writer(out, lineterminator="\n").writerow(rounded)
 
 
 class _Measurement:

@@ -70,7 +70,7 @@ def convert(
 
     Trees are brought into normal form first: without empty elements, functions in labels and outer brackets.
     """
-    from gramian.io.output import writing
+    from gramian.io.output import write_lines
     from gramian.trees import HeadRules, read_conllu, read_trees
     from gramian.trees.scheme import DEFAULT_SCHEME, annotation_scheme, find_scheme
     from gramian.trees.treebank_formats import detect_format
@@ -109,10 +109,7 @@ def convert(
             trees = report.normalised(trees, replace(cuts, **given), empty=to != "dependencies")
         shape = {"direction": direction, "horizontal": _order(horizontal), "vertical": vertical}
         lines = map(_form(to, file, rules, shape | {"collapse_tags": collapse_tags}), trees)
-    with writing(output) as out:
-        for line in lines:
-            out.write(line + "\n")
-            report.written += 1
+    report.written = write_lines(lines, output)
     report.close()
 
 

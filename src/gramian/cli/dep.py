@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Literal
 
@@ -19,16 +19,17 @@ from gramian.cli.options import (
     MODEL_OUTPUT,
     QUIET,
     TEXT_OUTPUT,
-    Group,
+    WAY,
+    command_group,
     new_model,
 )
 from gramian.cli.settings_options import (
     CONFIG,
     SEED_SETTING,
     SET,
-    SettingsCommand,
     chosen_settings,
     list_settings_option,
+    settings_command,
 )
 from gramian.errors import OptionError, counted
 
@@ -38,14 +39,7 @@ if TYPE_CHECKING:
     from gramian.settings import Setting
     from gramian.trees import Sentence
 
-app = typer.Typer(
-    cls=Group,
-    name="dep",
-    help="Train, apply, evaluate and draw dependency grammars.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-)
+app = command_group("dep", "Train, apply, evaluate and draw dependency grammars.")
 
 _NONE_LEFT_OUT = "mend the sentence; none can be left out, or the sentences would no longer fit"
 _LOOKED_AT = 20  # sentences from which is told whether the model knows the tags
@@ -64,13 +58,7 @@ def _train_settings() -> Mapping[str, Setting]:
     return offered | {"paper": paper_setting("dep train")}
 
 
-class DependencyTrainCommand(SettingsCommand):
-    """Trains a dependency parser."""
-
-    settings = staticmethod(_train_settings)
-
-
-@app.command(cls=DependencyTrainCommand)
+@app.command(cls=settings_command(_train_settings))
 def train(
     treebank: str = typer.Argument(help="CoNLL-U with heads: a file, a folder, or - for stdin."),
     output: str = MODEL_OUTPUT,
@@ -237,10 +225,7 @@ def draw(
     force: bool = FORCE,
     picture: Literal["svg", "dot"] = typer.Option("svg", "--format", help="Output format."),
     clusters: int = typer.Option(10, min=1, help="Number of clusters before merging."),
-    way: Literal["own", "published"] = typer.Option(
-        "own",
-        help="own: use all strings and redirect rare transitions; published: use frequent prefixes only and merge all conflicts.",
-    ),
+    way: Literal["own", "published"] = WAY,
     prefixes: int = typer.Option(30, min=1, help="Number of frequent prefixes to cluster."),
     threshold: float = typer.Option(0.03, min=0.0, help="Omit transitions up to this probability."),
 ) -> None:
@@ -344,10 +329,13 @@ def _is_conllu(source: Source, start: str) -> bool:
     from gramian.io.reading import expand, open_text, reads_once
 
     if reads_once(source):
-        lines = iter(start.splitlines())
-        return "\t" in next((line for line in lines if line.strip() and line[0] != "#"), "\t")
+        return _begins_with_table(start.splitlines())
     with open_text(expand(source)[0]) as file:
-        return "\t" in next((line for line in file if line.strip() and line[0] != "#"), "\t")
+        return _begins_with_table(file)
+
+
+def _begins_with_table(lines: Iterable[str]) -> bool:
+    return "\t" in next((line for line in lines if line.strip() and line[0] != "#"), "\t")
 
 
 def _text_lines(source: Source) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from gramian.cli.console import counting, say, say_skipped
-from gramian.cli.options import FORCE, QUIET, SKIP_BROKEN, TEXT_OUTPUT
+from gramian.cli.options import FORCE, HEAD_RULES, QUIET, SKIP_BROKEN, TEXT_OUTPUT
 from gramian.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -26,10 +26,7 @@ def edit(
     change_words: bool = typer.Option(
         False, "--change-words", help="Allow rules to delete or change words, which is otherwise an error."
     ),
-    head_rules: str = typer.Option(
-        "auto",
-        help="Head rules for <# and <<#: a name or a file; auto selects those of the annotation scheme.",
-    ),
+    head_rules: str = HEAD_RULES,
     skip_broken: bool = SKIP_BROKEN,
     quiet: bool = QUIET,
 ) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from gramian.cli.console import say, showing_progress, telling_warnings
-from gramian.cli.options import QUIET
+from gramian.cli.options import QUIET, jobs_option
 from gramian.cli.settings_options import CONFIG, SET
 from gramian.errors import OptionError, counted
 from gramian.interruption import kept_meanwhile
@@ -24,9 +24,7 @@ def experiment(
     config: str | None = CONFIG,
     out: str | None = typer.Option(None, help="Output folder; by default runs/RECIPE-DATA."),
     quick: bool = typer.Option(False, help="Run a small version first."),
-    jobs: int = typer.Option(
-        1, "--jobs", "-j", min=1, max=1024, help="Number of processes; the results are the same."
-    ),
+    jobs: int = jobs_option("Number of processes; the results are the same."),
     scheduler: str | None = typer.Option(
         None, help="Address of a Dask scheduler whose workers execute the runs."
     ),

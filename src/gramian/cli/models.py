@@ -46,9 +46,8 @@ def models(
     for one in found:
         f1 = "not scored" if one["f1"] is None else f"F1 {one['f1']:.2f}"
         trees = "" if one["trees"] is None else f", {one['trees']:,} trees"
-        print(
-            f"{one['language']}  {one['package']}, {one['megabytes']:.1f} MB{trees}, {f1}, licence {one['licence']}"
-        )
+        size = f"{one['megabytes']:.1f} MB"
+        print(f"{one['language']}  {one['package']}, {size}{trees}, {f1}, licence {one['licence']}")
         if one["attribution"]:
             print(f"    {one['attribution']}")
     missing = {

@@ -61,6 +61,13 @@ def _processed(option: Any, check: Any, context: Any, value: Any) -> Any:
     return value if option.callback is None else option.callback(context, option, value)
 
 
+def command_group(name: str, about: str) -> typer.Typer:
+    """Return a command that consists of others."""
+    return typer.Typer(
+        cls=Group, name=name, help=about, no_args_is_help=True, add_completion=False, rich_markup_mode=None
+    )
+
+
 class Command(_Trusting, TyperCommand):
     """A command."""
 
@@ -71,41 +78,35 @@ class Group(_Trusting, TyperGroup):
 
 MODEL: Any = typer.Option(None, "--model", "-m", help="Model file; by default the bundled English model.")
 MODEL_OUTPUT: Any = typer.Option(..., "--output", "-o", callback=checked_output, help="Model file to write.")
-TEXT_OUTPUT: Any = typer.Option(
-    "-",
-    "--output",
-    "-o",
-    callback=checked_output,
-    help="Output file; .gz and .xz are compressed, - is stdout.",
-)
+_TEXT_HELP = "Output file; .gz and .xz are compressed, - is stdout."
+TEXT_OUTPUT: Any = typer.Option("-", "--output", "-o", callback=checked_output, help=_TEXT_HELP)
 
 
-def jobs_option(about: str) -> Any:
+def jobs_option(about: str, default: int | None = 1) -> Any:
     """Return the option of how much runs at once, of which `about` says what that is."""
-    return typer.Option(1, "--jobs", "-j", min=1, max=1024, help=about)
+    return typer.Option(default, "--jobs", "-j", min=1, max=1024, help=about)
 
 
 JOBS: Any = jobs_option("Number of threads; the result is the same.")
 SEED: Any = typer.Option(
     0, "--seed", min=0, max=2**32 - 1, help="Random seed; the same seed gives the same result."
 )
-ALL_JOBS: Any = typer.Option(
-    None,
-    "--jobs",
-    "-j",
-    min=1,
-    max=1024,
-    help="Number of threads, by default one per core; the result is the same.",
-)
+ALL_JOBS: Any = jobs_option("Number of threads, by default one per core; the result is the same.", None)
 PRESET: Any = typer.Option(
-    "auto",
-    help="Annotation scheme of the treebank, such as penn or ftb; auto detects it from the labels.",
+    "auto", help="Annotation scheme of the treebank, such as penn or ftb; auto detects it from the labels."
 )
 FORCE: Any = typer.Option(
     False,
     "--force",
     is_eager=True,  # before --output, whose check depends on it
     help="Replace an existing file, or results in a folder.",
+)
+HEAD_RULES: Any = typer.Option(
+    "auto", help="Head rules: a name or a file; auto selects those of the annotation scheme."
+)
+WAY: Any = typer.Option(
+    "own",
+    help="Approximation; own: use all strings, redirect rare transitions; published: use frequent prefixes, merge all conflicts.",
 )
 QUIET: Any = typer.Option(False, "--quiet", "-q", help="Print only errors.")
 AS_JSON: Any = typer.Option(False, "--json", help="Print one JSON object.")

@@ -24,7 +24,13 @@ from gramian.cli.sentence_input import (
     is_literal_text,
     reading_faults,
 )
-from gramian.cli.settings_options import CONFIG, SET, SettingsCommand, chosen_settings, list_settings_option
+from gramian.cli.settings_options import (
+    CONFIG,
+    SET,
+    chosen_settings,
+    list_settings_option,
+    settings_command,
+)
 from gramian.errors import GramianError, InputError, OptionError, counted
 from gramian.escaping import json_line
 
@@ -42,10 +48,7 @@ def _all_settings() -> Mapping[str, Setting]:
     return parse_settings() | {"paper": paper_setting("parse")}
 
 
-class ParseCommand(SettingsCommand):
-    """Parses text."""
-
-    settings = staticmethod(_all_settings)
+ParseCommand = settings_command(_all_settings)
 
 
 def parse(

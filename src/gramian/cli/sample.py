@@ -22,12 +22,10 @@ def sample(
 ) -> None:
     """Sample random trees from a grammar."""
     from gramian.grammar.tree_sampling import TreeSampler
-    from gramian.io.output import writing
+    from gramian.io.output import write_lines
     from gramian.parsing.model_store import load_model
 
     sampler = TreeSampler(load_model(model).grammar, random_state=seed, max_length=max_length)
-    with writing(output) as out:
-        for tree in counting(islice(sampler, n), "trees"):
-            out.write(f"{tree}\n")
+    write_lines(counting(islice(sampler, n), "trees"), output)
     if sampler.rejected and not quiet:
         say(f"drawn anew, for more than {max_length} words: {counted(sampler.rejected, 'tree')}")

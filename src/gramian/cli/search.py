@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from gramian.cli.console import print_json, say
-from gramian.cli.options import QUIET
+from gramian.cli.options import HEAD_RULES, QUIET, jobs_option
 from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
@@ -33,13 +33,8 @@ def search(
         None, metavar="NAME", help="Print the words of the node =NAME in the pattern with their counts."
     ),
     limit: int | None = typer.Option(None, min=1, help="Stop after this number of matches."),
-    head_rules: str = typer.Option(
-        "auto",
-        help="Head rules for <# and <<#: a name or a file; auto selects those of the annotation scheme.",
-    ),
-    jobs: int = typer.Option(
-        1, "--jobs", "-j", min=1, max=1024, help="Number of processes; the result is the same."
-    ),
+    head_rules: str = HEAD_RULES,
+    jobs: int = jobs_option("Number of processes; the result is the same."),
     quiet: bool = QUIET,
 ) -> None:
     """Search trees for a pattern.

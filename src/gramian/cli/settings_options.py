@@ -87,6 +87,11 @@ def with_settings(function: Callable[..., None], settings: Iterable[Setting]) ->
     )
 
 
+def settings_command(load: Callable[[], Settings]) -> type[SettingsCommand]:
+    """Return the class of a command whose settings are those that `load` returns."""
+    return type("LoadedSettingsCommand", (SettingsCommand,), {"settings": staticmethod(load)})
+
+
 class SettingsCommand(Command):
     """A command with settings: tells of an unknown option which setting it is."""
 

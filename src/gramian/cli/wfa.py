@@ -18,16 +18,17 @@ from gramian.cli.options import (
     QUIET,
     SEED,
     TEXT_OUTPUT,
-    Group,
+    WAY,
+    command_group,
     new_model,
 )
 from gramian.cli.settings_options import (
     CONFIG,
     SEED_SETTING,
     SET,
-    SettingsCommand,
     chosen_settings,
     list_settings_option,
+    settings_command,
 )
 from gramian.cli.wfa_exchange import convert, extract
 from gramian.cli.wfa_input import Layout, Tags, read_sample
@@ -36,15 +37,7 @@ from gramian.errors import OptionError
 if TYPE_CHECKING:
     from gramian.settings import Setting
 
-app = typer.Typer(
-    cls=Group,
-    name="wfa",
-    help="Train, apply, evaluate and draw weighted automata.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-)
-
+app = command_group("wfa", "Train, apply, evaluate and draw weighted automata.")
 app.command()(extract)
 app.command()(convert)
 
@@ -70,13 +63,7 @@ def _train_settings() -> Mapping[str, Setting]:
     return {"method": method, "paper": paper_setting("wfa train"), **method_settings()}
 
 
-class SequenceTrainCommand(SettingsCommand):
-    """Learns a sequence model."""
-
-    settings = staticmethod(_train_settings)
-
-
-@app.command(cls=SequenceTrainCommand)
+@app.command(cls=settings_command(_train_settings))
 def train(
     file: str = _FILE,
     output: str = MODEL_OUTPUT,
@@ -207,10 +194,7 @@ def draw(
     clusters: int | None = typer.Option(
         None, min=1, help="Draw a deterministic approximation with at most this number of states."
     ),
-    way: Literal["own", "published"] = typer.Option(
-        "own",
-        help="Approximation; own: use all strings, redirect rare transitions; published: use frequent prefixes, merge all conflicts.",
-    ),
+    way: Literal["own", "published"] = WAY,
     strings: str | None = typer.Option(
         None, help="Strings that determine the approximation; by default, strings sampled from the model."
     ),
@@ -228,38 +212,33 @@ def draw(
     from gramian.automata.export import to_dot, to_openfst
     from gramian.automata.hankel_picture import hankel_to_svg, picture_blocks
     from gramian.automata.mixture import Mixture
-    from gramian.io.output import check_output, is_written_through, writing
+    from gramian.io.output import check_output, is_written_through, write_lines
 
     beside = output != "-" and not is_written_through(output)
     if picture == "openfst" and beside:
         check_output(f"{output}.symbols", force=force)
     loaded = load_sequence_model(model)
-    if picture == "hankel":
-        sample = typical_strings(loaded) if strings is None else read_sample(strings, "auto", tags)
-        text = hankel_to_svg(picture_blocks(loaded, sample, size, counted=counted))
-        with writing(output) as file:
-            print(text, file=file)
-        return
     large = isinstance(loaded, Mixture) or getattr(loaded, "n_states", 0) > 40
-    if clusters is None and large and picture != "openfst":
+    if clusters is None and large and picture not in ("openfst", "hankel"):
         clusters = 10
         say("a large model: drawing a deterministic approximation of 10 clusters (see --clusters)")
-    if clusters is not None:
-        drawn = typical_strings(loaded) if strings is None else read_sample(strings, "auto", tags)
-        approximation = dfa_approximation(loaded, drawn, clusters, way=way)
-        say(f"approximation: {approximation}")
-        loaded = approximation.machine
+    if picture == "hankel" or clusters is not None:
+        sample = typical_strings(loaded) if strings is None else read_sample(strings, "auto", tags)
     machine: Any = loaded
-    if picture == "openfst":
+    if clusters is not None and picture != "hankel":
+        approximation = dfa_approximation(loaded, sample, clusters, way=way)
+        say(f"approximation: {approximation}")
+        machine = approximation.machine
+    if picture == "hankel":
+        text = hankel_to_svg(picture_blocks(loaded, sample, size, counted=counted))
+    elif picture == "openfst":
         compiled = to_openfst(machine)
-        with writing(output) as file:
-            print(compiled.transitions, file=file)
+        text = compiled.transitions
         if beside:
-            with writing(f"{output}.symbols") as file:
-                print(compiled.symbols, file=file)
-        return
-    with writing(output) as file:
-        print({"dot": to_dot, "svg": to_svg, "tikz": to_tikz}[picture](machine, threshold), file=file)
+            write_lines([compiled.symbols], f"{output}.symbols")
+    else:
+        text = {"dot": to_dot, "svg": to_svg, "tikz": to_tikz}[picture](machine, threshold)
+    write_lines([text], output)
 
 
 @app.command("eval")

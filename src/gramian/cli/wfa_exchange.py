@@ -103,16 +103,14 @@ def convert(
 ) -> None:
     """Convert an automaton to or from the format of another tool."""
     from gramian.automata.exchange import exported
-    from gramian.io.output import writing
+    from gramian.io.output import write_lines
 
     model = _load(file)
     if to == "model":
         with new_model(output, force):
             model.save(output)
         return
-    text = exported(model, to)
-    with writing(output) as stream:
-        print(text, file=stream)
+    write_lines([exported(model, to)], output)
 
 
 def _load(path: str) -> SequenceModel:

@@ -99,19 +99,9 @@ class AttachmentScores:
 def attachment_scores(
     gold: Sequence[Heads], predicted: Sequence[Heads], *, subtypes: bool = True
 ) -> AttachmentScores:
-    """Score predicted dependency trees.
+    """Score predicted dependency trees of the same sentences in the same order; ScoreError if their number or their words differ.
 
-    Parameters
-    ----------
-    gold, predicted : sequences of Sentence, or of sequences of heads
-        The same sentences in the same order. Bare heads have no relations and no punctuation.
-    subtypes : bool
-        Whether relations are compared whole (``nsubj:pass``) or up to the colon.
-
-    Raises
-    ------
-    ScoreError
-        If the number of sentences, or the words of a sentence, differ.
+    Bare heads have no relations and no punctuation. With `subtypes` relations are compared whole (``nsubj:pass``), else up to the colon.
     """
     if len(gold) != len(predicted):
         raise ScoreError(f"gold has {len(gold)} sentences, the prediction {len(predicted)}")

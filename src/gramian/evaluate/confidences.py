@@ -50,15 +50,7 @@ class Reliability:
 def reliability(
     confidences: Sequence[float] | Floats, outcomes: Sequence[bool] | Booleans, bins: int = 15
 ) -> Reliability:
-    """Compare confidences with outcomes.
-
-    Parameters
-    ----------
-    confidences : sequence of float
-        Between 0 and 1.
-    outcomes : sequence of bool
-        Whether each came true.
-    bins : int
+    """Compare confidences, between 0 and 1, with outcomes: whether each came true.
 
     Examples
     --------
@@ -110,11 +102,7 @@ def judged(
 ) -> dict[str, tuple[Floats, Booleans]]:
     """Return confidences and outcomes of ``"phrases"`` and of ``"tags"``, as :func:`reliability` takes them.
 
-    Parameters
-    ----------
-    gold : GoldBrackets
-    parses : iterable of (Tree, sequence of float)
-        A tree for each gold tree, with the confidence of each of its nodes, in the order of its subtrees.
+    `parses` have a tree for each gold tree, with the confidence of each of its nodes, in the order of its subtrees.
 
     Examples
     --------

@@ -44,10 +44,6 @@ def score(
     parameters : Parameters, optional
         What to count; by default `COLLINS`, or those of a prepared `gold`.
 
-    Returns
-    -------
-    BracketScores
-
     Raises
     ------
     ScoreError
@@ -71,23 +67,9 @@ def score(
 def evaluate(
     gold: Source | Iterable[Tree], predicted: Source | Iterable[Tree], parameters: Parameters | None = None
 ) -> BracketScores:
-    """Score predicted trees against gold trees, each given as trees or as a file of them.
+    """Score predicted trees against gold trees as :func:`score` does, each given as trees or as a file of them.
 
-    Parameters
-    ----------
-    gold, predicted : path, stream or iterable of Tree
-        As many trees of each, in the same order, over the same words; an empty tree, ``()``, is a failed parse.
-    parameters : Parameters, optional
-        What to count; by default `COLLINS`.
-
-    Returns
-    -------
-    BracketScores
-
-    Raises
-    ------
-    ScoreError
-        If the number of trees or the words of a sentence differ.
+    An empty tree, ``()``, is a failed parse.
 
     Examples
     --------

@@ -113,18 +113,7 @@ def approximate_randomisation(
 ) -> Comparison:
     """Compare two outputs by swapping, sentence by sentence, which output a prediction came from.
 
-    Parameters
-    ----------
-    first, second : array_like of shape (sentences, 2)
-        Numerators and denominators, as :meth:`BracketScores.statistics` gives them.
-    samples : int
-        Number of shuffles.
-    random_state : int or numpy.random.Generator
-
-    Returns
-    -------
-    Comparison
-        Its `p_value` counts the shuffles whose difference is as large as the observed one.
+    Arguments are those of :func:`paired_bootstrap`. The `p_value` counts the shuffles whose difference is as large as the observed one.
 
     Examples
     --------

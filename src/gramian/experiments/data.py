@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from gramian.errors import InputError
 from gramian.experiments.plan import Options, Task
+from gramian.io.reading import file_sha256
 from gramian.trees import Tree, annotation_scheme, normalise, read_trees
 from gramian.trees.scheme import detect_scheme
 
@@ -36,13 +37,7 @@ class Data:
         return cls(name, {part: str(path.resolve()) for part, path in files.items()}, total.hexdigest()[:16])
 
 
-@cache
-def _digest(path: Path) -> str:
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError.of_system(error, "read", path) from None
+_digest = cache(file_sha256)
 
 
 def find_treebank(name: str) -> Data:

@@ -21,7 +21,7 @@ from gramian.parsing.parser_settings import parser_options
 from gramian.training import TrainingData, TrainingRun, TrainingSettings, train
 from gramian.training.papers import PAPERS
 from gramian.trees import Tree, annotation_scheme
-from gramian.trees.tree import phrase, preterminal
+from gramian.trees.tree import with_words
 
 METRICS = ("f1", "mean_unlabelled_f1", "mean_f1")
 """The figures whose sentences are kept, for tests of significance."""
@@ -150,10 +150,9 @@ def score_trees(found: Sequence[Tree], test: Sequence[GoldTree], scheme: str = "
     """Score trees of the words of gold trees, with gold's tags put in."""
     gold = [tree.normal for tree in test]
     scorer = GoldBrackets([tree.scored for tree in test], scoring(scheme))
-    scores = scorer.score([_with_tags(one, tree.tags) for one, tree in zip(found, gold, strict=True)])
-    tags = [
-        pair for one, tree in zip(found, gold, strict=True) for pair in zip(one.tags, tree.tags, strict=True)
-    ]
+    parses = list(zip(found, gold, strict=True))
+    scores = scorer.score([with_words(parse, parse.words, tree.tags) for parse, tree in parses])
+    tags = [pair for parse, tree in parses for pair in zip(parse.tags, tree.tags, strict=True)]
     binary = GoldBrackets([chomsky_normal_form(tree) for tree in gold], CNF)
     cnf_scores = binary.score([chomsky_normal_form(tree) for tree in found])
     figures = {name: (scores, name) for name in METRICS}
@@ -183,18 +182,6 @@ def transferred(found: FoundStates, source: ClusterCache, target: ClusterCache) 
     names = [source.seen.name(symbol) for symbol in range(source.seen.bank.n_symbols)]
     chosen = dict(zip(names, found.n_states, strict=True))
     return tuple(chosen.get(target.seen.name(symbol), own) for symbol, own in enumerate(target.start))
-
-
-def _with_tags(tree: Tree, tags: Sequence[str]) -> Tree:
-    """Return a tree with other tags."""
-    left = iter(tags)
-
-    def rebuilt(node: Tree) -> Tree:
-        if node.is_preterminal:
-            return preterminal(next(left), node.words[0])
-        return phrase(node.label, tuple([rebuilt(child) for child in node.children]))
-
-    return rebuilt(tree)
 
 
 @cache

@@ -16,7 +16,7 @@ from typing import Any
 
 from gramian import __version__
 from gramian.errors import MissingExtraError
-from gramian.experiments.plan import Options, Plan, Task, identity, make_plan
+from gramian.experiments.plan import Plan, Task, identity
 from gramian.experiments.recipes import recipe
 from gramian.experiments.results import Entry, Results, Section
 from gramian.io.machine import processor, versions
@@ -46,13 +46,9 @@ class Experiment:
 
 
 def run_experiment(
-    plan: Plan | str,
-    data: str | None = None,
+    plan: Plan,
     *,
     out: str | Path,
-    config: str | Path | Options | None = None,
-    quick: bool = False,
-    seeds: int | None = None,
     n_jobs: int = 1,
     scheduler: str | None = None,
     only: str | None = None,
@@ -62,8 +58,8 @@ def run_experiment(
 
     Parameters
     ----------
-    plan : Plan or str
-        A plan, or the name of a recipe; then `data`, `config`, `quick` and `seeds` are as for :func:`make_plan`.
+    plan : Plan
+        As :func:`make_plan` makes it.
     out : path
         Folder for everything. Runs that are finished there are not run again.
     n_jobs, scheduler
@@ -73,8 +69,6 @@ def run_experiment(
     report_only : bool
         Run nothing; report what is finished.
     """
-    if isinstance(plan, str):
-        plan = make_plan(plan, str(data), config=config, quick=quick, seeds=seeds)
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError:

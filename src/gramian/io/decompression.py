@@ -9,7 +9,8 @@ import io
 import lzma
 import zlib
 from collections.abc import Callable
-from typing import IO, Any, BinaryIO, Protocol, cast
+from functools import partial
+from typing import IO, Any, BinaryIO, cast
 
 from gramian.errors import InputError, MissingExtraError
 
@@ -20,35 +21,16 @@ _BLOCK = 1 << 17
 _GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
 
 
-class _Decompressor(Protocol):
-    """What decompresses one member or frame; the decompressors of :mod:`lzma` and ``zstd`` are such."""
-
-    @property
-    def eof(self) -> bool:
-        """Whether the member has ended."""
-
-    @property
-    def needs_input(self) -> bool:
-        """Whether no more content comes without more data."""
-
-    @property
-    def unused_data(self) -> bytes:
-        """The data behind the end of the member."""
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Return at most `max_length` bytes of content."""
-
-
 def decompressed(stream: BinaryIO, name: str) -> BinaryIO:
     """Return the content of a stream called `name`, decompressed as its first bytes ask; plain content in a stream with ``peek``."""
     if not hasattr(stream, "peek"):
         stream = cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream), _BLOCK))
     start = cast(io.BufferedReader, stream).peek(6)[:6]
-    new: Callable[[], _Decompressor]
+    new: Callable[[], Any]
     if start.startswith(_GZIP):
         new = _GzipMember
     elif start.startswith(_XZ):
-        new = _xz_stream
+        new = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=LARGEST_WINDOW)
     elif start.startswith(_ZSTD):
         new = zstd_library(name).ZstdDecompressor
     else:
@@ -92,9 +74,9 @@ def check_ratio(content: int, compressed: int, name: str) -> None:
 
 
 class _Content(io.RawIOBase):
-    """The content of a compressed stream of one or more members."""
+    """The content of a compressed stream of one or more members, each decompressed by a `new` decompressor."""
 
-    def __init__(self, stream: BinaryIO, name: str, new: Callable[[], _Decompressor]) -> None:
+    def __init__(self, stream: BinaryIO, name: str, new: Callable[[], Any]) -> None:
         self.name = name
         self._stream, self._new = stream, new
         self._member = new()
@@ -147,12 +129,8 @@ class _Content(io.RawIOBase):
         )
 
 
-def _xz_stream() -> _Decompressor:
-    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=LARGEST_WINDOW)
-
-
 class _GzipMember:
-    """A gzip member with the interface of the other decompressors."""
+    """A gzip member with the interface of the decompressors of :mod:`lzma` and ``zstd``."""
 
     def __init__(self) -> None:
         self._member = zlib.decompressobj(wbits=31)

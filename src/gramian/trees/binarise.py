@@ -34,7 +34,7 @@ def binarise(
     heads: HeadFinder | None = None,
     collapse_tags: bool = False,
 ) -> Tree:
-    """Return `tree` with at most two children a node and its unary chains collapsed.
+    """Return `tree` with at most two children a node and its unary chains collapsed; :func:`debinarise` is the inverse.
 
     Parameters
     ----------
@@ -55,14 +55,6 @@ def binarise(
         :class:`~gramian.trees.HeadRules`; needed by ``direction="head"``.
     collapse_tags : bool
         Whether a chain that ends in a preterminal is joined into it: ``NP|NN`` instead of NP over NN.
-
-    Returns
-    -------
-    Tree
-
-    See Also
-    --------
-    debinarise : the inverse.
 
     Examples
     --------

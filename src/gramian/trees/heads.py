@@ -236,13 +236,7 @@ def to_dependencies(tree: Tree, rules: HeadRules) -> Sentence:
     """Return the dependency tree of a tree: the heads of a phrase's children depend on its head.
 
     A relation is named after the largest phrase that its dependent is head of (``NP-SBJ``), or ``root``; with the rules called ``english``
-    relations and tags are those of Universal Dependencies.
-
-    Parameters
-    ----------
-    tree : Tree
-        Without empty elements, which would become words.
-    rules : HeadRules
+    relations and tags are those of Universal Dependencies. Empty elements of the tree would become words.
 
     Examples
     --------
@@ -251,7 +245,7 @@ def to_dependencies(tree: Tree, rules: HeadRules) -> Sentence:
     >>> [(token.form, token.head, token.deprel) for token in sentence.tokens]
     [('the', 2, 'DT'), ('dog', 3, 'NP-SBJ'), ('barks', 0, 'root')]
     """
-    if rules == _universal_heads():
+    if rules == universal_heads():
         from gramian.trees.universal import to_universal
 
         return to_universal(tree)
@@ -265,7 +259,8 @@ def to_dependencies(tree: Tree, rules: HeadRules) -> Sentence:
 
 
 @cache
-def _universal_heads() -> HeadRules:
+def universal_heads() -> HeadRules:
+    """Return the table called :data:`UNIVERSAL`."""
     return HeadRules.named(UNIVERSAL)
 
 

@@ -94,13 +94,7 @@ class Normalised:
 
 
 def normalise(tree: Tree, options: NormaliseOptions = NormaliseOptions()) -> Normalised:
-    """Return `tree` without what `options` say; ``Tree("")`` if no word is left.
-
-    Parameters
-    ----------
-    tree : Tree
-    options : NormaliseOptions
-        By default those of the Penn Treebank; see :data:`gramian.trees.SCHEMES`.
+    """Return `tree` without what `options` say, by default those of the Penn Treebank; ``Tree("")`` if no word is left.
 
     Examples
     --------

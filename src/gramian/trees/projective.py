@@ -9,12 +9,7 @@ from collections.abc import Sequence
 
 
 def is_projective(heads: Sequence[int]) -> bool:
-    """Tell whether the descendants of every word form a span together with it.
-
-    Parameters
-    ----------
-    heads : sequence of int
-        The head of each word, counted from 1; 0 is the root.
+    """Tell whether the descendants of every word form a span together with it; heads are counted from 1, and 0 is the root.
 
     Examples
     --------

@@ -123,9 +123,7 @@ def survey_trees(trees: Iterable[Tree], options: NormaliseOptions = NormaliseOpt
     del phrase_labels[""]
     survey.empty_elements = tags[EMPTY_TAG]
     survey.phrases = phrase_labels.total()
-    survey.roots = dict(roots.most_common())
-    survey.phrase_labels = dict(phrase_labels.most_common())
-    survey.tags = dict(tags.most_common())
+    survey.roots, survey.phrase_labels, survey.tags = map(_by_frequency, (roots, phrase_labels, tags))
     survey.separators = _separators([*survey.phrase_labels, *survey.tags])
     survey.odd_labels = tuple(_odd_labels(survey, first_line, options))
     return survey
@@ -155,10 +153,12 @@ def survey_dependencies(sentences: Iterable[Sentence]) -> DependencySurvey:
             survey.non_projective += 1
             survey.first_non_projective = survey.first_non_projective or sentence.line
     words.report(survey)
-    survey.upos = dict(upos.most_common())
-    survey.xpos = dict(xpos.most_common())
-    survey.relations = dict(relations.most_common())
+    survey.upos, survey.xpos, survey.relations = map(_by_frequency, (upos, xpos, relations))
     return survey
+
+
+def _by_frequency(counts: Counter[str]) -> dict[str, int]:
+    return dict(counts.most_common())
 
 
 class _Words:
@@ -203,7 +203,7 @@ def _separators(labels: Iterable[str]) -> dict[str, int]:
     for label in labels:
         if not label.startswith("-"):
             inside.update(set(_SEPARATOR.findall(label)))
-    return dict(inside.most_common())
+    return _by_frequency(inside)
 
 
 def _odd_labels(

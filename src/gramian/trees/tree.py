@@ -69,14 +69,7 @@ class Tree:
         Parts of a phrase, left to right; empty for a preterminal.
     word : str, optional
         The word of a preterminal.
-
-    Attributes
-    ----------
-    label : str
-    children : tuple of Tree
-    word : str or None
-        Set exactly for preterminals.
-    line : int or None
+    line : int, optional
         Line of the file on which the tree began, on the root of a tree that was read; not part of equality.
 
     Examples
@@ -394,20 +387,23 @@ def _check(label: str, children: tuple[Tree, ...], word: str | None) -> None:
             raise TypeError(f"children are Trees, not {type(child).__name__}; a word is given as word=")
 
 
-def with_words(tree: Tree, words: Sequence[str]) -> Tree:
-    """Return a tree with other words.
+def with_words(tree: Tree, words: Sequence[str], tags: Sequence[str] | None = None) -> Tree:
+    """Return a tree with other words, and other tags if they are given.
 
     Examples
     --------
     >>> print(with_words(Tree.parse("(NP (DT the) (NN dog))"), ["A", "cat"]))
     (NP (DT A) (NN cat))
     """
-    remaining = iter(words[::-1])  # nodes come from the right
+    remaining = zip(
+        words[::-1], (tree.tags if tags is None else tags)[::-1], strict=True
+    )  # nodes come from the right
 
     def respelt(node: Tree, children: list[Tree]) -> Tree:
         if node.word is None:
             return phrase(node.label, tuple(children), node.line)
-        return preterminal(node.label, next(remaining), node.line)
+        word, tag = next(remaining)
+        return preterminal(tag, word, node.line)
 
     return bottom_up(list(tree.subtrees()), respelt)[0]
 

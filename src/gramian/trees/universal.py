@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from gramian.trees.conllu import Sentence, Token
-from gramian.trees.heads import UNIVERSAL, HeadRules
+from gramian.trees.heads import universal_heads
 from gramian.trees.labels import category
 from gramian.trees.tree import Tree, bottom_up
 
@@ -57,12 +57,16 @@ class _Phrase:
 
 
 @cache
+def _table() -> tuple[list[str], ...]:
+    """Return the fields of the lines of the table."""
+    text = files("gramian.trees").joinpath("english.relations").read_text("utf-8")
+    return tuple([line.split() for line in text.splitlines() if line and not line.startswith("#")])
+
+
+@cache
 def _words(name: str) -> frozenset[str]:
     """Return a list of words of the table."""
-    lines = map(
-        str.split, files("gramian.trees").joinpath("english.relations").read_text("utf-8").splitlines()
-    )
-    return frozenset(word for line in lines if line[:2] == ["words", name] for word in line[2:])
+    return frozenset(word for line in _table() if line[:2] == ["words", name] for word in line[2:])
 
 
 class _Rule(NamedTuple):
@@ -147,10 +151,9 @@ _CONDITIONS: dict[str, Callable[[_Pair, tuple[str, ...]], bool]] = {
 @cache
 def _rules() -> tuple[_Rule, ...]:
     rules = []
-    for line in files("gramian.trees").joinpath("english.relations").read_text("utf-8").splitlines():
-        if not line or line.startswith(("#", "words ")):
+    for relation, parents, children, *conditions in _table():
+        if relation == "words":
             continue
-        relation, parents, children, *conditions = line.split()
         named = [condition.removeprefix("!").partition("=") for condition in conditions]
         tests = [
             (name, not condition.startswith("!"), tuple(values.split("|")))
@@ -160,18 +163,8 @@ def _rules() -> tuple[_Rule, ...]:
     return tuple(rules)
 
 
-@cache
-def _heads() -> HeadRules:
-    return HeadRules.named(UNIVERSAL)
-
-
 def to_universal(tree: Tree) -> Sentence:
-    """Return the Universal Dependencies of a Penn-style tree of English: heads, relations and UPOS.
-
-    Parameters
-    ----------
-    tree : Tree
-        Without empty elements.
+    """Return the Universal Dependencies of a Penn-style tree of English without empty elements: heads, relations and UPOS.
 
     Examples
     --------
@@ -320,7 +313,7 @@ class _Conversion:
             )
             if len(verbs) > 1 and not auxiliary and _fits(labels[verbs[0]], ("VB*",)):
                 return verbs[0]
-        return _heads().find(label, labels)
+        return universal_heads().find(label, labels)
 
     def _is_name(self, children: Sequence[_Phrase]) -> bool:
         """Whether children are a person's name: two or three proper nouns, not in capitals."""
@@ -332,12 +325,8 @@ class _Conversion:
 
     def _is_adjunct(self, child: _Phrase) -> bool:
         """Whether what follows a form of "be" is unlikely to be its predicate: an adverb."""
-        return child.label == "ADVP" and self.words[child.head].lower() not in (
-            "here",
-            "there",
-            "away",
-            "home",
-        )
+        places = ("here", "there", "away", "home")
+        return child.label == "ADVP" and self.words[child.head].lower() not in places
 
     def _is_be(self, child: _Phrase) -> bool:
         return _fits(child.label, ("VB*",)) and self.words[child.head].lower() in _words("be")

@@ -217,7 +217,7 @@ def test_bad_data_and_settings_get_a_clear_sentence(treebank, tmp_path):
         find_treebank(str(tmp_path))
     with pytest.raises(InputError, match="no folder in it has"):
         find_treebanks(str(treebank))
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="cannot be opened"):
         find_treebank("nowhere.mrg")
     with pytest.raises(OptionError, match="there is no recipe 'soup'; try one of: thesis"):
         make_plan("soup", str(treebank))

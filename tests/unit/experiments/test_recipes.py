@@ -145,7 +145,7 @@ def run(folder, tmp_path_factory):
         if name not in found:
             data = folder.parent if name == "languages" else folder
             out = tmp_path_factory.mktemp(name)
-            found[name] = run_experiment(name, str(data), out=out, quick=True, config=TINY[name])
+            found[name] = run_experiment(make_plan(name, str(data), quick=True, config=TINY[name]), out=out)
         return found[name]
 
     return once

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean, geometric_mean
 from typing import Any
@@ -49,11 +50,6 @@ def find_problems(name: str, parts: Mapping[str, str], competition: str) -> Data
 def names_of_problems(data: Data) -> list[str]:
     """Return the names of the problems, in order."""
     return list(dict.fromkeys(part.split("/")[0] for part in data.files))
-
-
-def find_pautomac(name: str) -> Data:
-    """Find the problems of a folder that have training strings, test strings and a solution."""
-    return find_problems(name, _PARTS, "PAutomaC")
 
 
 def cells(data: Data, options: Options) -> list[Cell]:
@@ -135,4 +131,5 @@ SETTINGS = {
     "methods": ExperimentSetting(["best"], choices=METHODS),
     "train": ExperimentSetting(0, quick=1000),
 }
-RECIPE = Recipe("pautomac", TITLE, ABOUT, find_pautomac, SETTINGS, cells, measure, sections)
+FIND = partial(find_problems, parts=_PARTS, competition="PAutomaC")
+RECIPE = Recipe("pautomac", TITLE, ABOUT, FIND, SETTINGS, cells, measure, sections)

@@ -91,16 +91,9 @@ def sections(results: Results) -> list[Section]:
     ]
     table = Table("f1", "F1 by sentences of text", ["sentences", *LABELS.values()], rows)
     figure = Figure("f1", "F1 by sentences of text", "sentences of text", "F1", lines)
+    last = f"text/{amounts[-1]}"
     speed = [
-        [
-            label,
-            results.value(
-                f"text/{amounts[-1]}",
-                name.replace("f1", "milliseconds") if "_" in name else "milliseconds",
-                1,
-            ),
-        ]
-        for name, label in LABELS.items()
+        [label, results.value(last, name.replace("f1", "milliseconds"), 1)] for name, label in LABELS.items()
     ]
     price = Table("speed", "Milliseconds per sentence", ["model", "milliseconds"], speed)
     text = "The teacher never sees text; the others learn from the same trees, and from what it makes of the text."

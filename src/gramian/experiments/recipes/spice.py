@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from statistics import fmean
 from typing import Any
@@ -61,11 +62,6 @@ class Ensemble:
         """Return the probabilities of what follows each prefix; see `SequenceModel`."""
         predictions = [model.next_scores(strings) for model in self.models]
         return np.asarray(np.tensordot(self.weights, predictions, axes=1))
-
-
-def find_spice(name: str) -> Data:
-    """Find the problems of a folder that have training strings, prefixes and targets."""
-    return find_problems(name, _PARTS, "SPiCe")
 
 
 def cells(data: Data, options: Options) -> list[Cell]:
@@ -149,4 +145,5 @@ SETTINGS = {
     ),
     "train": ExperimentSetting(0, quick=1000),
 }
-RECIPE = Recipe("spice", TITLE, ABOUT, find_spice, SETTINGS, cells, measure, sections)
+FIND = partial(find_problems, parts=_PARTS, competition="SPiCe")
+RECIPE = Recipe("spice", TITLE, ABOUT, FIND, SETTINGS, cells, measure, sections)
