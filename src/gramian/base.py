@@ -118,11 +118,11 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; `deep`: with the fields of option objects."""
-        found: dict[str, Any] = super().get_params(deep)
+        parameters: dict[str, Any] = super().get_params(deep)
         if deep:
-            for name, value in list(found.items()):
-                found |= {f"{name}__{field}": item for field, item in option_fields(value).items()}
-        return found
+            for name, value in list(parameters.items()):
+                parameters |= {f"{name}__{field}": item for field, item in option_fields(value).items()}
+        return parameters
 
     def plain_params(self) -> dict[str, Any]:
         """Return the parameters with the fields of option objects in place of these: what a file can hold and `set_params` takes."""
@@ -133,14 +133,14 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         whole = {name: value for name, value in params.items() if "__" not in name}
         super().set_params(**whole)
         for name in params.keys() - whole.keys():
-            own, _, field = name.partition("__")
-            options = option_fields(getattr(self, own, None))
+            parameter, _, field = name.partition("__")
+            options = option_fields(getattr(self, parameter, None))
             if not options:
                 super().set_params(**{name: params[name]})
             elif field not in options:
-                raise ValueError(f"{own} has no option {field}: {name}; it has {', '.join(options)}")
+                raise ValueError(f"{parameter} has no option {field}: {name}; it has {', '.join(options)}")
             else:
-                setattr(self, own, replace(getattr(self, own), **{field: params[name]}))
+                setattr(self, parameter, replace(getattr(self, parameter), **{field: params[name]}))
         return self
 
 

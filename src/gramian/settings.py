@@ -112,8 +112,9 @@ class Setting:
         default = "none" if self.default in (None, ()) else str(self.default)
         default = default.lower() if isinstance(self.default, bool) else default
         head = f"{self.name}  ({self.constraint.describe()}; default {default})"
-        about = f"{self.about} [{self.note}]" if self.note else self.about
-        return "\n".join([head, *textwrap.wrap(about, 96, initial_indent="    ", subsequent_indent="    ")])
+        description = f"{self.about} [{self.note}]" if self.note else self.about
+        lines = textwrap.wrap(description, 96, initial_indent="    ", subsequent_indent="    ")
+        return "\n".join([head, *lines])
 
 
 def declared_settings(kind: Any, prefix: str = "") -> dict[str, Setting]:
@@ -127,20 +128,21 @@ def declared_settings(kind: Any, prefix: str = "") -> dict[str, Setting]:
         What stands before the names, such as ``"neural."``.
     """
     constraints = ChainMap(*[vars(parent).get("_constraints", {}) for parent in kind.__mro__])
-    about = descriptions(kind)
-    found: dict[str, Setting] = {}
+    texts = descriptions(kind)
+    settings: dict[str, Setting] = {}
     for name, parameter in inspect.signature(kind).parameters.items():
         if name not in constraints:
             continue
         if option_fields(parameter.default):
-            found |= declared_settings(type(parameter.default), f"{prefix}{name}.")
+            settings |= declared_settings(type(parameter.default), f"{prefix}{name}.")
             for field, value in option_fields(parameter.default).items():
-                one = f"{prefix}{name}.{field}"
-                found |= {one: replace(found[one], default=value)} if one in found else {}
+                full_name = f"{prefix}{name}.{field}"
+                if full_name in settings:
+                    settings[full_name] = replace(settings[full_name], default=value)
         if constraints[name].describe():
-            setting = Setting(prefix + name, constraints[name], parameter.default, about.get(name, ""))
-            found[setting.name] = setting
-    return found
+            setting = Setting(prefix + name, constraints[name], parameter.default, texts.get(name, ""))
+            settings[setting.name] = setting
+    return settings
 
 
 def descriptions(kind: Any) -> dict[str, str]:
@@ -152,21 +154,24 @@ def descriptions(kind: Any) -> dict[str, str]:
     >>> descriptions(MissingExtraError)["package"]
     'Name of the dependency.'
     """
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     text = inspect.getdoc(kind) or ""
     for section in re.findall(
         r"^(?:Parameters|Attributes)\n-+\n(.*?)(?:\n\n\S|\Z)", text, re.DOTALL | re.MULTILINE
     ):
         for names, body in re.findall(r"^(\S[^\n]*)\n?((?:    [^\n]*\n?)*)", section, re.MULTILINE):
-            about = " ".join(body.split())
-            elsewhere = re.match(r"(?:As for|See) :class:`([\w.]+)`\.?$", about)
+            description = " ".join(body.split())
+            elsewhere = re.match(r"(?:As for|See) :class:`([\w.]+)`\.?$", description)
             for name in names.partition(" : ")[0].split(", "):
-                found[name] = about
+                texts[name] = description
                 if elsewhere:
                     module, _, other = elsewhere[1].rpartition(".")
                     home = import_module(module or kind.__module__)
-                    found[name] = descriptions(getattr(home, other)).get(name, "")
-    return {name: re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`|``", r"\1", about) for name, about in found.items()}
+                    texts[name] = descriptions(getattr(home, other)).get(name, "")
+    return {
+        name: re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`|``", r"\1", description)
+        for name, description in texts.items()
+    }
 
 
 def find_setting(name: str, known: Mapping[str, Setting], command: str) -> Setting:
@@ -183,7 +188,8 @@ def likely_names(name: str, known: Collection[str], command: str) -> list[str]:
     if name in RENAMED.get(command, {}):
         return [RENAMED[command][name]]
     last = name.rpartition(".")[2]
-    return [one for one in known if one.rpartition(".")[2] == last][:3] or get_close_matches(name, known, 1)
+    same_ending = [candidate for candidate in known if candidate.rpartition(".")[2] == last]
+    return same_ending[:3] or get_close_matches(name, known, 1)
 
 
 def read_settings(
@@ -197,13 +203,13 @@ def read_settings(
     >>> read_settings(["beam=3"], None, {"beam": Setting("beam", Whole(1))}, "train")
     {'beam': 3}
     """
-    found = {} if config is None else read_config(config, known, command)
+    values = {} if config is None else read_config(config, known, command)
     for text in assignments:
         name, equals, value = text.partition("=")
         if not equals:
             raise OptionError(f"--set takes NAME=VALUE, not {text!r}")
-        found[name.strip()] = find_setting(name.strip(), known, command).read(value.strip())
-    return found
+        values[name.strip()] = find_setting(name.strip(), known, command).read(value.strip())
+    return values
 
 
 def read_config(path: str | Path, known: Mapping[str, Setting], command: str) -> dict[str, Any]:
@@ -216,7 +222,7 @@ def read_config(path: str | Path, known: Mapping[str, Setting], command: str) ->
         raise InputError("is nested too deeply", str(path), hint="name = value, one a line") from None
     except ValueError as error:  # no TOML, no UTF-8, or a number without end
         raise InputError(f"is no TOML: {error}", str(path), hint="name = value, one a line") from None
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     tables = [("", content)]
     while tables:
         prefix, table = tables.pop()
@@ -226,13 +232,15 @@ def read_config(path: str | Path, known: Mapping[str, Setting], command: str) ->
                 tables.append((f"{name}.", value))
                 continue
             try:
-                found[name] = find_setting(name, known, command).checked(value)
+                values[name] = find_setting(name, known, command).checked(value)
             except OptionError as error:
                 raise InputError(str(error), str(path)) from None
-    return found
+    return values
 
 
 def listing(settings: Mapping[str, Setting]) -> str:
     """Return a list of settings for reading: those without a dot first, then part by part."""
-    order = sorted(settings.values(), key=lambda one: ("." in one.name, one.name.rpartition(".")[0]))
-    return "\n".join(one.lines() for one in order)
+    order = sorted(
+        settings.values(), key=lambda setting: ("." in setting.name, setting.name.rpartition(".")[0])
+    )
+    return "\n".join(setting.lines() for setting in order)

@@ -51,10 +51,10 @@ class Constraint:
         """Return the sentence about a bad value, such as "n_states must be at least 1, got 0"; None for a good one."""
         wanted = self._wanted(value) if self._is_kind(value) else self.kind
         if wanted is None:
-            found = (
+            complaints = (
                 constraint.complaint(part, inner) for part, inner, constraint in self._parts(name, value)
             )
-            return next(filter(None, found), None)
+            return next(filter(None, complaints), None)
         try:
             text = repr(value)
         except ValueError:  # a number of more digits than Python writes
@@ -167,7 +167,7 @@ class InstanceOf(Constraint):
 
     def __init__(self, *types: Any, kind: str | None = None) -> None:
         self.types = types
-        names = [one.__name__ for one in types]
+        names = [type_.__name__ for type_ in types]
         self.kind = kind or " or ".join(f"a{'n' if name[0] in 'AEIOU' else ''} {name}" for name in names)
 
     def describe(self) -> str:
@@ -179,7 +179,8 @@ class InstanceOf(Constraint):
 
     def _parts(self, name: str, value: Any) -> Iterable[tuple[str, Any, Constraint]]:
         return [
-            (f"{name}.{field}", one, value._constraints[field]) for field, one in option_fields(value).items()
+            (f"{name}.{field}", item, value._constraints[field])
+            for field, item in option_fields(value).items()
         ]
 
 
@@ -263,7 +264,7 @@ class Either(Constraint):
 
     def __init__(self, *constraints: Constraint) -> None:
         self.constraints = constraints
-        self.kind = " or ".join(one.kind for one in constraints)
+        self.kind = " or ".join(constraint.kind for constraint in constraints)
 
     def read(self, text: str) -> Any:
         """Return the value that the first constraint reads from a text."""
@@ -272,18 +273,20 @@ class Either(Constraint):
 
     def normal(self, value: Any) -> Any:
         """Return a value in its usual type."""
-        return next(one for one in self.constraints if one._is_kind(value)).normal(value)
+        return next(constraint for constraint in self.constraints if constraint._is_kind(value)).normal(value)
 
     def describe(self) -> str:
         """Return what each constraint allows."""
-        parts = [described for one in self.constraints if (described := one.describe())]
+        parts = [described for constraint in self.constraints if (described := constraint.describe())]
         return "" if parts == ["none"] else " or ".join(parts)
 
     def _is_kind(self, value: object) -> bool:
-        return any(one._is_kind(value) for one in self.constraints)
+        return any(constraint._is_kind(value) for constraint in self.constraints)
 
     def _parts(self, name: str, value: Any) -> Iterable[tuple[str, Any, Constraint]]:
-        return [(name, value, next(one for one in self.constraints if one._is_kind(value)))]
+        return [
+            (name, value, next(constraint for constraint in self.constraints if constraint._is_kind(value)))
+        ]
 
 
 def option(constraint: Constraint, *, default: Any) -> Any:

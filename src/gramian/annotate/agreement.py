@@ -80,7 +80,7 @@ def _span_pairs(one: Tree, two: Tree) -> Iterable[tuple[str, str]]:
 
 
 def _labels(tree: Tree) -> dict[tuple[int, int], str]:
-    found: dict[tuple[int, int], str] = {}
+    labels: dict[tuple[int, int], str] = {}
     for label, start, end in tree.spans(preterminals=False):
-        found[start, end] = f"{found[start, end]} {label}" if (start, end) in found else label
-    return found
+        labels[start, end] = f"{labels[start, end]} {label}" if (start, end) in labels else label
+    return labels

@@ -284,11 +284,11 @@ class AnnotationBank:
     def trees(self, annotator: str | None = None) -> dict[str, Tree]:
         """Return the finished trees by sentence: those of one annotator, or the first finished one of all."""
         with self._lock:
-            found: dict[str, Tree] = {}
+            finished: dict[str, Tree] = {}
             for (other, name), stored in sorted(self._stored.items()):
                 if stored.annotation.done and annotator in (None, other):
-                    found.setdefault(name, stored.annotation.tree)
-            return {name: found[name] for name in self.sentences if name in found}
+                    finished.setdefault(name, stored.annotation.tree)
+            return {name: finished[name] for name in self.sentences if name in finished}
 
 
 def check_annotator(name: str) -> None:

@@ -68,7 +68,9 @@ def retrain(trees: Sequence[Tree], labels: LabelSet, first: Parser | None = None
         parsed += [proposal.tree for proposal in proposer.propose([tree.words for tree in rest])]
     gold = [*halves[1], *halves[0]]
     old = Proposer(first, labels, usual_tags(trees))
-    first_f1 = score(gold, [one.tree for one in old.propose([tree.words for tree in gold])]).f1_gold_tags
+    first_f1 = score(
+        gold, [proposal.tree for proposal in old.propose([tree.words for tree in gold])]
+    ).f1_gold_tags
     f1 = score(gold, parsed).f1_gold_tags
     return Retrained(old if first_f1 > f1 else new, len(trees), f1, first_f1, first_f1 > f1)
 

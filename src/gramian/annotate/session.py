@@ -55,9 +55,9 @@ class AnnotationSession:
     @property
     def labels(self) -> LabelSet:
         """The labels of the bank, and those of its trees that it does not list, after them."""
-        found = LabelSet.of(stored.annotation.tree for stored in self.bank.stored())
-        phrases = dict.fromkeys((*self.bank.labels.phrases, *found.phrases))
-        return LabelSet(tuple(phrases), tuple(dict.fromkeys((*self.bank.labels.tags, *found.tags))))
+        annotated = LabelSet.of(stored.annotation.tree for stored in self.bank.stored())
+        phrases = dict.fromkeys((*self.bank.labels.phrases, *annotated.phrases))
+        return LabelSet(tuple(phrases), tuple(dict.fromkeys((*self.bank.labels.tags, *annotated.tags))))
 
     # -- one sentence ------------------------------------------------------------------------------------------------
 

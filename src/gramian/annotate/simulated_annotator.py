@@ -21,16 +21,19 @@ def next_edit(tree: Tree, gold: Tree) -> Edit | None:
     Phrases come first, from the top and left to right: one with the right words and a wrong label is relabelled, a missing one is added,
     one too many is removed. Tags follow.
     """
-    found, right = phrases_of(tree), phrases_of(gold)
-    missing, surplus = _difference(right, found), _difference(found, right)
+    present, right = phrases_of(tree), phrases_of(gold)
+    missing, surplus = _difference(right, present), _difference(present, right)
     for span in missing:
-        other = next((one for one in surplus if (one.start, one.end) == (span.start, span.end)), None)
-        if other is not None and replace(other, label=span.label) not in found:
+        other = next(
+            (phrase for phrase in surplus if (phrase.start, phrase.end) == (span.start, span.end)),
+            None,
+        )
+        if other is not None and replace(other, label=span.label) not in present:
             return Edit("relabel", other, span.label or "")
-        if span not in found:
-            chain = [one for one in right if (one.start, one.end) == (span.start, span.end)]
+        if span not in present:
+            chain = [phrase for phrase in right if (phrase.start, phrase.end) == (span.start, span.end)]
             below = chain[chain.index(span) + 1 :]
-            target = next((one for one in below if one in found), None)
+            target = next((phrase for phrase in below if phrase in present), None)
             return Edit("add", span, span.label or "", target)
     if surplus:
         return Edit("remove", surplus[0])

@@ -54,13 +54,13 @@ class _Found(Mapping[str, Any]):
         if name not in self._loaded:
             function = _FUNCTIONS[name] or name
             module = import_module(f"gramian.cli.{name}")
-            found = getattr(module, "app", None)
-            if found is None:
-                found = typer.Typer(add_completion=False, rich_markup_mode=None)
-                found.command(name, cls=getattr(module, _CLASSES.get(name, ""), Command))(
+            app = getattr(module, "app", None)
+            if app is None:
+                app = typer.Typer(add_completion=False, rich_markup_mode=None)
+                app.command(name, cls=getattr(module, _CLASSES.get(name, ""), Command))(
                     getattr(module, function)
                 )
-            self._loaded[name] = typer.main.get_command(found)
+            self._loaded[name] = typer.main.get_command(app)
         return self._loaded[name]
 
 

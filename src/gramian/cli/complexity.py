@@ -142,9 +142,9 @@ class _Measurement:
             totals: Any = 0
             for sentence in sentences:
                 drawn = parser.sample(sentence, self._samples, random_state=rng)
-                different = {one.tree: number for number, one in enumerate(drawn)}
+                different = {sample.tree: number for number, sample in enumerate(drawn)}
                 sums = dict(zip(different, meter.sums(list(different)), strict=True))
-                totals = totals + np.array([sums[one.tree] for one in drawn])
+                totals = totals + np.array([sums[sample.tree] for sample in drawn])
             row |= intervals(totals)
         return row
 

@@ -61,13 +61,13 @@ def compress(
     with new_model(output, force), showing_progress(quiet=False):
         small = compress_model(model, products, shared=shared, half=not full, **options)
         save_model(small, output, half=not full)
-    about = dict(small.report["low rank"])
-    about["bytes"] = {"before": os.path.getsize(file), "after": os.path.getsize(output)}
-    about["guarantee"] = next(iter(guarantees(small, [epsilon])), None)
+    facts = dict(small.report["low rank"])
+    facts["bytes"] = {"before": os.path.getsize(file), "after": os.path.getsize(output)}
+    facts["guarantee"] = next(iter(guarantees(small, [epsilon])), None)
     if as_json:
-        print_json({"model": file, "output": output, **about})
+        print_json({"model": file, "output": output, **facts})
     else:
-        _print(output, small.grammar.is_probabilistic, about)
+        _print(output, small.grammar.is_probabilistic, facts)
 
 
 def _rank(text: str) -> int:
@@ -76,30 +76,30 @@ def _rank(text: str) -> int:
     return int(text)
 
 
-def _print(output: str, is_probabilistic: bool, about: dict[str, Any]) -> None:
-    numbers, sizes, ranks = about["rule parameters"], about["bytes"], dict(about["rules by rank"])
+def _print(output: str, is_probabilistic: bool, facts: dict[str, Any]) -> None:
+    numbers, sizes, ranks = facts["rule parameters"], facts["bytes"], dict(facts["rules by rank"])
     whole = ranks.pop("whole", 0)
     low = sum(ranks.values())
-    print(f"{output}: {low:,} of {low + whole:,} rules are of low rank ({about['factors']})")
+    print(f"{output}: {low:,} of {low + whole:,} rules are of low rank ({facts['factors']})")
     if ranks:
         print("  rank       " + ", ".join(f"{rank}: {count:,}" for rank, count in ranks.items()))
     print(
         f"  size       {numbers['before']:,} -> {numbers['after']:,} parameters of rules; "
         f"{sizes['before'] / 1e6:,.2f} -> {sizes['after'] / 1e6:,.2f} MB"
     )
-    loss = f"{about['loss']:.3g} nats a sentence" if is_probabilistic else f"{about['loss']:.3g}"
-    print(f"  error      expected loss {loss}; largest error of a rule (gamma) {about['gamma']:.3g}")
-    if gate := about.get("gate"):
-        told = f"all rules are within {gate['limit']:g}"
+    loss = f"{facts['loss']:.3g} nats a sentence" if is_probabilistic else f"{facts['loss']:.3g}"
+    print(f"  error      expected loss {loss}; largest error of a rule (gamma) {facts['gamma']:.3g}")
+    if gate := facts.get("gate"):
+        within_gate = f"all rules are within {gate['limit']:g}"
         if beyond := gate["rules beyond"]:
             share = gate["largest error"] / gate["limit"] if gate["limit"] else float("inf")
-            told = (
+            within_gate = (
                 f"{beyond:,} rules are beyond {gate['limit']:g} after rounding to 16 bits, at most {gate['largest error']:.3g}, "
                 f"{share:.3g} times the gate; try: --full"
             )
-        print(f"  gate       {told}")
-    if sure := about["guarantee"]:
+        print(f"  gate       {within_gate}")
+    if sure := facts["guarantee"]:
         within = f"trees up to depth {sure['depth']}, sentences up to {sure['length']} words"
         within = within if sure["depth"] else "nothing, the bound is loose"
         print(f"  guarantee  within {sure['epsilon']:g}: {within}")
-    print(f"  speed      fine pass about {about['predicted speed-up']:.1f} times as fast (predicted)")
+    print(f"  speed      fine pass about {facts['predicted speed-up']:.1f} times as fast (predicted)")

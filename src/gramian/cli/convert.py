@@ -96,8 +96,10 @@ def convert(
         sentences = read_conllu(source, broken=broken, on_skip=report.skip)
         lines = _from_sentences(counting(sentences, "sentences"), to, crossing, report)
     else:
-        found = read_trees(source, broken=broken, spaces=spaces, on_skip=report.skip, on_join=report.join)
-        trees: Iterator[Tree] = counting(found, "trees")
+        tree_stream = read_trees(
+            source, broken=broken, spaces=spaces, on_skip=report.skip, on_join=report.join
+        )
+        trees: Iterator[Tree] = counting(tree_stream, "trees")
         rules = HeadRules()
         if to != "debinarised":
             scheme, trees = find_scheme(trees, preset)

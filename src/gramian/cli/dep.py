@@ -53,8 +53,8 @@ def _train_settings() -> Mapping[str, Setting]:
     from gramian.settings import declared_settings
     from gramian.training.papers import paper_setting
 
-    declared = declared_settings(SHAGParser)
-    offered = {name: one for name, one in declared.items() if name not in ("n_jobs", "verbose", "vectors")}
+    declared, hidden = declared_settings(SHAGParser), ("n_jobs", "verbose", "vectors")
+    offered = {name: setting for name, setting in declared.items() if name not in hidden}
     return offered | {"paper": paper_setting("dep train")}
 
 
@@ -107,19 +107,19 @@ def train(
     parameters = {name.replace(".", "__"): value for name, value in chosen.items()}
     learner = SHAGParser(n_jobs=jobs or -1).set_params(**parameters)
     with new_model(output, force):
-        found = read_conllu(treebank, broken="skip" if skip_broken else "raise")
-        sentences = list(counting(found, "sentences read"))
+        sentence_stream = read_conllu(treebank, broken="skip" if skip_broken else "raise")
+        sentences = list(counting(sentence_stream, "sentences read"))
         with showing_progress(quiet):
             learner.fit(sentences)
         learner.save(output)
     if quiet:
         return
-    about = learner.model_.about
+    metadata = learner.model_.about
     crossing = learner.lifted_ + learner.skipped_
     done = "lifted" if learner.nonprojective == "lift" else "skipped"
     say(
-        f"{output}: {counted(about['sentences'], 'sentence')}, {counted(about['words'], 'word')}, {crossing} with crossing arcs {done}; "
-        f"{len(learner.model_.symbols.names) - 1} symbols, at most {about['states']} states; "
+        f"{output}: {counted(metadata['sentences'], 'sentence')}, {counted(metadata['words'], 'word')}, "
+        f"{crossing} with crossing arcs {done}; {len(learner.model_.symbols.names) - 1} symbols, at most {metadata['states']} states; "
         f"{time.perf_counter() - began:.1f} s"
     )
 

@@ -77,11 +77,11 @@ def _guarded(name: str, look: Callable[..., Finding], *what_at: Any) -> Finding:
     try:
         return look(name, *what_at)
     except GramianError as error:
-        what, _, fix = str(error).replace("\n", " ").partition("; try: ")
-        return Finding(name, False, what, fix or "run gramian doctor with another model: -m MODEL")
+        problem, _, fix = str(error).replace("\n", " ").partition("; try: ")
+        return Finding(name, False, problem, fix or "run gramian doctor with another model: -m MODEL")
     except Exception as error:  # whatever it is, a doctor reports it
-        what = " ".join(str(error).split()) or type(error).__name__
-        return Finding(name, False, what, _advice(error))
+        problem = " ".join(str(error).split()) or type(error).__name__
+        return Finding(name, False, problem, _advice(error))
 
 
 def _print(finding: Finding) -> None:
@@ -102,27 +102,27 @@ def _versions(name: str) -> Finding:
     from gramian import __version__
     from gramian.io.machine import versions
 
-    there = versions((*_NEEDED, *_OPTIONAL))
-    if missing := [package for package in _NEEDED if there[package] is None]:
+    installed = versions((*_NEEDED, *_OPTIONAL))
+    if missing := [package for package in _NEEDED if installed[package] is None]:
         return Finding(name, False, f"{', '.join(missing)} not installed", f"pip install {' '.join(missing)}")
-    found = [f"gramian {__version__}", f"Python {platform.python_version()}"]
-    found.append(f"{platform.system()} {platform.machine()}")
-    for package, number in there.items():
+    parts = [f"gramian {__version__}", f"Python {platform.python_version()}"]
+    parts.append(f"{platform.system()} {platform.machine()}")
+    for package, number in installed.items():
         extra = _OPTIONAL.get(package)
-        found.append(f"{package} {number}" if number else f"no {package} (pip install 'gramian[{extra}]')")
-    return Finding(name, True, ", ".join(found))
+        parts.append(f"{package} {number}" if number else f"no {package} (pip install 'gramian[{extra}]')")
+    return Finding(name, True, ", ".join(parts))
 
 
 def _threads(name: str) -> Finding:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    found = f"{counted(cores, 'core')} for this process"
+    summary = f"{counted(cores, 'core')} for this process"
     for key in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
         if (value := os.environ.get(key)) is None:
             continue
         if not (value.isdecimal() and int(value)):
             return Finding(name, False, f"{key}={value} is not a number of threads", f"unset {key}")
-        found += f", {key}={value}"
-    return Finding(name, True, f"{found}; gramian parse --jobs {cores} uses all")
+        summary += f", {key}={value}"
+    return Finding(name, True, f"{summary}; gramian parse --jobs {cores} uses all")
 
 
 def _cache(name: str) -> Finding:
@@ -147,10 +147,10 @@ def _model(name: str, path: str | None, parsers: list[Parser]) -> Finding:
     from gramian.parsing.model_store import default_model_path
     from gramian.parsing.parser import load
 
-    place = default_model_path() if path is None else Path(path)
+    file = default_model_path() if path is None else Path(path)
     began = perf_counter()
-    parsers.append(load(place))
-    size = place.stat().st_size / 1e6
+    parsers.append(load(file))
+    size = file.stat().st_size / 1e6
     which = "the bundled one" if path is None else path
     return Finding(name, True, f"{which}, {size:.1f} MB, loaded in {perf_counter() - began:.1f} s")
 
@@ -170,6 +170,6 @@ def _kernels(name: str, parser: Parser) -> Finding:
 
 def _sentence(name: str, parser: Parser) -> Finding:
     result = parser.parse(_SENTENCE)
-    found = f"{result.tree}, {result.status}, {1000 * result.seconds:.0f} ms"
+    summary = f"{result.tree}, {result.status}, {1000 * result.seconds:.0f} ms"
     fix = "take a model of more trees: this one has no tree for a plain sentence"
-    return Finding(name, result.status == "parsed", found, "" if result.status == "parsed" else fix)
+    return Finding(name, result.status == "parsed", summary, "" if result.status == "parsed" else fix)

@@ -81,7 +81,7 @@ def evaluate(
         raise OptionError("only one of the files can be stdin")
     if cnf and calibration:
         raise OptionError("--cnf and --calibration are mutually exclusive")
-    built_in = {one.name: one for one in (COLLINS, SPMRL)}
+    built_in = {settings.name: settings for settings in (COLLINS, SPMRL)}
     parameters = CNF if cnf else built_in[prm] if prm in built_in else Parameters.from_file(prm)
     with without_cycle_search():
         form = _gold_trees(_read(gold), preset, model, cnf)
@@ -106,8 +106,8 @@ def evaluate(
         }
         sections.append(listing.label_table(labels.values()))
     if calibration:
-        found = judged(prepared, parses).items()
-        trust = {name: reliability(*pairs) for name, pairs in found if len(pairs[0])}
+        outcomes = judged(prepared, parses).items()
+        trust = {name: reliability(*pairs) for name, pairs in outcomes if len(pairs[0])}
         report["calibration"] = {name: asdict(part) for name, part in trust.items()}
         sections.append(listing.reliability_tables(trust))
     if per_sentence and as_json:
@@ -155,7 +155,7 @@ class _GoldTrees(NamedTuple):
         """Leave out what belongs to gold trees that were left out, if it is there."""
         if len(things) != len(self.gold) + len(self.wordless):
             return things
-        return [thing for place, thing in enumerate(things) if place not in self.wordless]
+        return [thing for index, thing in enumerate(things) if index not in self.wordless]
 
 
 def _gold_trees(trees: list[Tree], preset: str | None, model: str | None, is_binary: bool) -> _GoldTrees:
@@ -176,7 +176,7 @@ def _gold_trees(trees: list[Tree], preset: str | None, model: str | None, is_bin
             " --preset takes another"
         )
     normal = [normalise(tree, scheme.options).tree for tree in trees]
-    empty = frozenset(place for place, tree in enumerate(normal) if tree.is_empty)
+    empty = frozenset(index for index, tree in enumerate(normal) if tree.is_empty)
     kept = [tree for tree in normal if not tree.is_empty]
     gold = [chomsky_normal_form(tree) for tree in kept] if is_binary else kept
     return _GoldTrees(gold, scheme.name, empty, is_binary)

@@ -49,8 +49,8 @@ def experiment(
     from gramian.settings import listing, read_settings
 
     if recipe is None:
-        for name, about in RECIPES.items():
-            print(f"{name:<16}{about}")
+        for name, summary in RECIPES.items():
+            print(f"{name:<16}{summary}")
         return
     declared = find_recipe(recipe).declared()
     if list_settings:
@@ -77,7 +77,7 @@ def experiment(
     kept = f"finished work is kept in {folder}. Run the same command again to resume."
     try:
         with showing_progress(quiet), kept_meanwhile(kept):
-            found = run_experiment(
+            finished = run_experiment(
                 made, out=folder, n_jobs=jobs, scheduler=scheduler, only=only, report_only=report_only
             )
     except SystemExit:  # of a signal
@@ -85,10 +85,10 @@ def experiment(
         raise
     finally:
         signal.signal(signal.SIGTERM, usual)
-    for failure in found.failures:
+    for failure in finished.failures:
         say(f"{failure.task['cell']}, seed {failure.task['seed']}: {failure.error.strip().splitlines()[-1]}")
-    print(found.report)
-    if found.failures:
+    print(finished.report)
+    if finished.failures:
         raise typer.Exit(1)
 
 

@@ -93,16 +93,18 @@ def _print_meanings(label: str, as_json: bool) -> None:
     from gramian.trees.glossary import entries
     from gramian.trees.glossary import explain as meanings
 
-    found = meanings(label)
+    explained = meanings(label)
     if as_json:
-        print_json([one._asdict() for one in found])
-    elif not found:
-        names = [one.label for one in entries()]
+        print_json([entry._asdict() for entry in explained])
+    elif not explained:
+        names = [entry.label for entry in entries()]
         near = get_close_matches(label.upper(), names, 4, 0.5) or get_close_matches(label, names, 4, 0.5)
-        what = f"no label {label!r} is known in {', '.join(dict.fromkeys(one.scheme for one in entries()))}"
-        raise OptionError(f"{what}; try: {', '.join(dict.fromkeys(near or ['SBAR', 'nsubj']))}")
-    for one in found if not as_json else ():
-        print(f"{one.label:<8} {one.scheme + ' ' + one.kind:<16} {one.words}")
+        problem = (
+            f"no label {label!r} is known in {', '.join(dict.fromkeys(entry.scheme for entry in entries()))}"
+        )
+        raise OptionError(f"{problem}; try: {', '.join(dict.fromkeys(near or ['SBAR', 'nsubj']))}")
+    for entry in explained if not as_json else ():
+        print(f"{entry.label:<8} {entry.scheme + ' ' + entry.kind:<16} {entry.words}")
 
 
 def _listed(faults: list[InputError]) -> list[dict[str, Any]]:
@@ -131,8 +133,8 @@ def _print_trees(name: str, survey: TreebankSurvey, top: int) -> None:
     if survey.odd_labels:
         _row("odd", f"{counted(len(survey.odd_labels), 'label')}:")
         for odd in survey.odd_labels[:top]:
-            place = f", first at line {odd.line:,}" if odd.line is not None else ""
-            print(f"             {odd.label}  {odd.why} ({odd.count:,}{place})")
+            position = f", first at line {odd.line:,}" if odd.line is not None else ""
+            print(f"             {odd.label}  {odd.why} ({odd.count:,}{position})")
 
 
 def _print_dependencies(name: str, survey: DependencySurvey, top: int) -> None:
@@ -153,8 +155,8 @@ def _print_dependencies(name: str, survey: DependencySurvey, top: int) -> None:
 
 def _print_lengths(survey: TreebankSurvey | DependencySurvey, count: int) -> None:
     lengths = survey.lengths
-    place = f" (line {lengths.longest_line:,})" if lengths.longest_line is not None else ""
-    middle = f"mean {lengths.mean:.1f}, median {lengths.median:g}, longest {lengths.longest:,}{place}"
+    position = f" (line {lengths.longest_line:,})" if lengths.longest_line is not None else ""
+    middle = f"mean {lengths.mean:.1f}, median {lengths.median:g}, longest {lengths.longest:,}{position}"
     short = f"{100 * lengths.up_to_40 / count:.1f} % have at most 40 words, {lengths.one_word:,} have one"
     _row("length", f"{middle}; {short}")
     _row("words", f"{survey.vocabulary:,} different, {survey.seen_once:,} of them seen once")

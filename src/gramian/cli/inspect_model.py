@@ -44,11 +44,13 @@ def inspect_model(file: str, metadata: Mapping[str, str], label: str | None, top
 
 def _print_facts(facts: dict[str, Any], top: int) -> None:
     data, size, report = dict(facts["data"]), facts["size"], facts["report"]
-    what = f"{size['grammars']} grammars" if size["grammars"] > 1 else "a grammar"
+    model_kind = f"{size['grammars']} grammars" if size["grammars"] > 1 else "a grammar"
     more = {"expert": " and a span CRF", "neural": " and a neural expert", "reranker": " and a reranker"}
     more |= {"calibrated": ", calibrated"}
-    what += "".join(text for name, text in more.items() if size[name])
-    print(f"{facts['file']}: {what}, {facts['bytes'] / 1e6:,.1f} MB, written by gramian {facts['gramian']}")
+    model_kind += "".join(text for name, text in more.items() if size[name])
+    print(
+        f"{facts['file']}: {model_kind}, {facts['bytes'] / 1e6:,.1f} MB, written by gramian {facts['gramian']}"
+    )
     credit = data.pop("attribution", None)
     _row("data", [_fact(name, value) for name, value in data.items()])
     _row("credit", [credit] if credit else [])
@@ -92,9 +94,9 @@ def _print_low_rank(low: dict[str, Any], rules: int) -> None:
     errors = [f"{name} {low[key]:.3g}" for key, name in names.items() if key in low]
     _row("low rank", [f"{low['rules']:,} of {rules:,} rules", f"rank up to {low['largest rank']}", *errors])
     sure = [
-        f"within {one['epsilon']:g}: trees up to depth {one['depth']}, sentences up to {one['length']} words"
-        for one in low["guarantees"]
-        if one["depth"]
+        f"within {guarantee['epsilon']:g}: trees up to depth {guarantee['depth']}, sentences up to {guarantee['length']} words"
+        for guarantee in low["guarantees"]
+        if guarantee["depth"]
     ]
     if low["guarantees"]:
         _row("guarantee", sure or [f"nothing within {low['guarantees'][0]['epsilon']:g}: the bound is loose"])
@@ -135,8 +137,8 @@ def _print_members(members: list[dict[str, Any]], disagreement: list[list[float]
         apart = " ".join(f"{value:5.1f}" for value in disagreement[number]) if disagreement else ""
         rows.append((str(number + 1), member["direction"], noise, str(member["seed"]), alone, apart))
     print()
-    for one, binarised, noise, seed, alone, apart in rows:
-        print(f"  {one:>7}  {binarised:<9}  {noise:<20}  {seed:>4}  {alone:>8}  {apart}".rstrip())
+    for row_number, binarised, noise, seed, alone, apart in rows:
+        print(f"  {row_number:>7}  {binarised:<9}  {noise:<20}  {seed:>4}  {alone:>8}  {apart}".rstrip())
 
 
 def _print_other(file: str, text: str, label: str | None, as_json: bool) -> None:
@@ -168,12 +170,12 @@ def _print_label(model: Model, label: str, top: int, as_json: bool) -> None:
 
     numbers = symbols_named(model.grammar, label)
     describer = Describer(model.grammar)
-    found = [describer.describe(number, top=min(top, 5)) for number in numbers]
+    described = [describer.describe(number, top=min(top, 5)) for number in numbers]
     if as_json:
-        print_json([asdict(symbol) for symbol in found])
+        print_json([asdict(symbol) for symbol in described])
         return
-    for place, symbol in enumerate(found):
-        _print_symbol(symbol, "\n" if place else "")
+    for index, symbol in enumerate(described):
+        _print_symbol(symbol, "\n" if index else "")
 
 
 def _print_symbol(symbol: SymbolDescription, before: str) -> None:

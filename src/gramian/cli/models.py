@@ -39,19 +39,21 @@ def models(
         return
     if action != "list":
         raise OptionError(f"models takes 'list' or 'install', got {action!r}; try: gramian models install fr")
-    found = [_facts(model) for model in installed_models()]
+    installed = [_facts(model) for model in installed_models()]
     if as_json:
-        print_json(found, indent=2)
+        print_json(installed, indent=2)
         return
-    for one in found:
-        f1 = "not scored" if one["f1"] is None else f"F1 {one['f1']:.2f}"
-        trees = "" if one["trees"] is None else f", {one['trees']:,} trees"
-        size = f"{one['megabytes']:.1f} MB"
-        print(f"{one['language']}  {one['package']}, {size}{trees}, {f1}, licence {one['licence']}")
-        if one["attribution"]:
-            print(f"    {one['attribution']}")
+    for facts in installed:
+        f1 = "not scored" if facts["f1"] is None else f"F1 {facts['f1']:.2f}"
+        trees = "" if facts["trees"] is None else f", {facts['trees']:,} trees"
+        size = f"{facts['megabytes']:.1f} MB"
+        print(f"{facts['language']}  {facts['package']}, {size}{trees}, {f1}, licence {facts['licence']}")
+        if facts["attribution"]:
+            print(f"    {facts['attribution']}")
     missing = {
-        code: name for code, name in PACKAGES.items() if code not in {one["language"] for one in found}
+        code: name
+        for code, name in PACKAGES.items()
+        if code not in {facts["language"] for facts in installed}
     }
     if missing:
         print("\nNot installed; each is installed by one command in a copy of gramian's repository:")

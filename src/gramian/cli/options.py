@@ -38,11 +38,11 @@ class _Trusting:
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return arguments and options, that for help among them."""
-        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
-        for one in found:
-            if "process_value" not in vars(one):
-                one.process_value = partial(_processed, one, one.process_value)
-        return found
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if "process_value" not in vars(parameter):
+                parameter.process_value = partial(_processed, parameter, parameter.process_value)
+        return parameters
 
 
 def _processed(option: Any, check: Any, context: Any, value: Any) -> Any:

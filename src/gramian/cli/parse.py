@@ -233,7 +233,7 @@ def _text(result: ParseResult, as_json: bool, pretty: bool, k: int) -> str:
         return json_line(result.as_dict()) + "\n"
     if result.tree.is_empty:
         return "\n"
-    trees = [one.tree for one in result.alternatives] or [result.tree]
+    trees = [alternative.tree for alternative in result.alternatives] or [result.tree]
     if pretty:
         trees[0] = result.mark_uncertain()
     lines = [tree.pretty() if pretty else str(tree) for tree in trees]

@@ -67,22 +67,28 @@ def chosen_settings(
     if not (given or assignments or config):
         return {}  # and nothing needs to be loaded
     known = load()
-    found = read_settings(assignments, config, known, command)
+    chosen = read_settings(assignments, config, known, command)
     for name, value in given.items():
-        found[name] = known[name].read(value) if isinstance(value, str) else known[name].checked(value)
-    return found
+        chosen[name] = known[name].read(value) if isinstance(value, str) else known[name].checked(value)
+    return chosen
 
 
 def with_settings(function: Callable[..., None], settings: Iterable[Setting]) -> inspect.Signature:
     """Return the signature of a command whose ``**options`` are settings."""
-    own = inspect.signature(function)
-    *first, _ = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
-    required = [one for one in first if not one.name.startswith(("assignments", "config", "list_settings"))]
-    return own.replace(
+    signature = inspect.signature(function)
+    *first, _ = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in signature.parameters.values()
+    ]
+    required = [
+        parameter
+        for parameter in first
+        if not parameter.name.startswith(("assignments", "config", "list_settings"))
+    ]
+    return signature.replace(
         parameters=[
             *required,
             *map(setting_parameter, settings),
-            *(one for one in first if one not in required),
+            *(parameter for parameter in first if parameter not in required),
         ]
     )
 
@@ -105,13 +111,16 @@ class SettingsCommand(Command):
             group = "" if ctx.parent.parent is None else f"{ctx.parent.info_name} "
             command = group + ctx.info_name
             name = error.option_name.lstrip("-").removeprefix("no-").replace("-", "_")
-            known, own = type(self).settings(), {option for one in self.params for option in one.opts}
+            known, options = (
+                type(self).settings(),
+                {option for item in self.params for option in item.opts},
+            )
             likely = [name] if name in known else likely_names(name, known, command)
             if not likely:
                 raise
-            spelt = {one: _SPELT.get(one, f"--{one.replace('_', '-')}") for one in likely}
+            spelt = {item: _SPELT.get(item, f"--{item.replace('_', '-')}") for item in likely}
             hints = [
-                spelt[one] if spelt[one] in own else f"--set {one}{'' if '=' in one else '=VALUE'}"
-                for one in likely
+                spelt[item] if spelt[item] in options else f"--set {item}{'' if '=' in item else '=VALUE'}"
+                for item in likely
             ]
             raise OptionError(f"there is no option {error.option_name}; try: {' or '.join(hints)}") from None

@@ -49,7 +49,7 @@ def split(
     broken: Literal["skip", "raise"] = "skip" if skip_broken else "raise"
     read: Any = read_conllu if kind == "conllu" else read_trees
     noun = "sentences" if kind == "conllu" else "trees"
-    texts = [f"{one}\n" for one in counting(read(source, broken=broken, on_skip=say_skipped), noun)]
+    texts = [f"{item}\n" for item in counting(read(source, broken=broken, on_skip=say_skipped), noun)]
     order = list(range(len(texts)))
     if seed is not None:
         Random(seed).shuffle(order)
@@ -58,8 +58,8 @@ def split(
     with ExitStack() as stack:
         for part, path in paths.items():
             out = stack.enter_context(writing(path))
-            for place in sorted(parts[part]):
-                out.write(texts[place])
+            for index in sorted(parts[part]):
+                out.write(texts[index])
     for part, path in paths.items():
         say(f"{path}: {len(parts[part]):,}")
 
@@ -67,5 +67,5 @@ def split(
 def _cut(order: list[int], shares: dict[str, float]) -> dict[str, list[int]]:
     """Cut a list into consecutive parts whose sizes follow the shares as nearly as whole numbers allow."""
     reached = list(accumulate(shares.values(), initial=0.0))
-    ends = [round(len(order) * one / reached[-1]) for one in reached]
+    ends = [round(len(order) * share / reached[-1]) for share in reached]
     return {part: order[start:end] for part, (start, end) in zip(shares, pairwise(ends), strict=True)}

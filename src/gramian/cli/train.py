@@ -123,11 +123,11 @@ class TrainCommand(SettingsCommand):
         """Read the arguments."""
         kinds = ("none", "crf", "neural", "both")
         following = [*args[1:], None]
-        told = [
+        completed = [
             "--expert=crf" if word == "--expert" and behind not in kinds else word
             for word, behind in zip(args, following, strict=True)
         ]
-        return super().parse_args(ctx, told)
+        return super().parse_args(ctx, completed)
 
 
 _DECLARED = declared_settings(TrainingSettings)

@@ -58,8 +58,8 @@ def _train_settings() -> Mapping[str, Setting]:
     from gramian.training.papers import paper_setting
     from gramian.value_types import OneOf
 
-    about = "Training method; best averages the models that predict best."
-    method = Setting("method", OneOf(*METHODS), "best", about)
+    description = "Training method; best averages the models that predict best."
+    method = Setting("method", OneOf(*METHODS), "best", description)
     return {"method": method, "paper": paper_setting("wfa train"), **method_settings()}
 
 

@@ -116,9 +116,9 @@ class GoldBrackets:
             for span, labels in comparison.gold.spans.items():
                 counts["gold"].update(labels)
                 others = theirs.get(span, ())
-                for label, place in pairs(labels, others, self.parameters):
+                for label, index in pairs(labels, others, self.parameters):
                     counts["found"][label] += 1
-                    counts["right"][others[place]] += 1
+                    counts["right"][others[index]] += 1
             for labels in theirs.values():
                 counts["predicted"].update(labels)
         gold, test = counts["gold"], counts["predicted"]
@@ -170,17 +170,17 @@ class GoldBrackets:
 
     def _word_mismatch(self, number: int, tree: Tree | None) -> str:
         outline = Outline.of(tree)
-        place = f"sentence {number}"
+        position = f"sentence {number}"
         if tree is not None and tree.line is not None:
-            place += f" (line {tree.line} of the prediction)"
+            position += f" (line {tree.line} of the prediction)"
         for other, sentence in enumerate(self._sentences, start=1):
             if sentence.tokens == outline.tokens:
                 return (
-                    f"{place} has the words of sentence {other} in gold: is a sentence missing, or the order "
+                    f"{position} has the words of sentence {other} in gold: is a sentence missing, or the order "
                     "changed? Write () for a sentence that has no parse"
                 )
         gold = self._sentences[number - 1]
-        return f"{place}: {gold.first_difference(outline)}"
+        return f"{position}: {gold.first_difference(outline)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,12 +221,12 @@ class _GoldSentence:
         """Say where a prediction that does not cover this sentence leaves it."""
         ours, theirs = self.tokens, outline.tokens
         least = min(len(ours), len(theirs))
-        place = next((i for i in range(least) if not self._same_word(ours[i], theirs[i])), least)
-        if place == len(theirs):
-            return f"the prediction ends after {place} of {len(ours)} words, before {ours[place]!r}"
-        if place == len(ours):
-            return f"the prediction goes on after gold's {place} words with {theirs[place]!r}"
-        return f"word {place + 1} is {ours[place]!r} in gold, {theirs[place]!r} in the prediction"
+        index = next((i for i in range(least) if not self._same_word(ours[i], theirs[i])), least)
+        if index == len(theirs):
+            return f"the prediction ends after {index} of {len(ours)} words, before {ours[index]!r}"
+        if index == len(ours):
+            return f"the prediction goes on after gold's {index} words with {theirs[index]!r}"
+        return f"word {index + 1} is {ours[index]!r} in gold, {theirs[index]!r} in the prediction"
 
     def compare(self, number: int, outline: Outline, labels: LabelMapping) -> _Comparison:
         """Count a prediction that covers this sentence."""
@@ -288,13 +288,13 @@ class _GoldSentence:
                 phrases[number] = False
         for span, numbers in over.items():
             names = [labels[outline.labels[number]] or "" for number in numbers]
-            for _, place in pairs(self.token_brackets.spans.get(span, ()), names, self.parameters):
-                phrases[numbers[place]] = True
+            for _, index in pairs(self.token_brackets.spans.get(span, ()), names, self.parameters):
+                phrases[numbers[index]] = True
         gold = iter([tag for tag in self.remains.outline.tags if tag != EMPTY_TAG])
         ours = [EMPTY_TAG if tag == EMPTY_TAG else next(gold) for tag in outline.tags]
         tags = [
-            self.parameters.labels_equal(one, other) if stays else None
-            for one, other, stays in zip(ours, outline.tags, keep, strict=True)
+            self.parameters.labels_equal(gold_tag, other) if stays else None
+            for gold_tag, other, stays in zip(ours, outline.tags, keep, strict=True)
         ]
         is_phrase = [node.word is None for node in tree.subtrees()]
         wrappers: list[bool | None] = [None] * (sum(is_phrase) - len(phrases))

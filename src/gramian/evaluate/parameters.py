@@ -60,23 +60,23 @@ class Parameters:
         source = os.fspath(path)
         with open_text(source) as text:
             lines = [line.removesuffix("\n") for line in text]
-        found: dict[str, list[list[str]]] = {keyword: [] for keyword in _VALUES}
+        settings: dict[str, list[list[str]]] = {keyword: [] for keyword in _VALUES}
         for number, line in enumerate(lines, start=1):
             if line.startswith("#") or len(line.strip()) < 3:
                 continue
             keyword, *values = line.split()
             if fault := _fault(keyword, values):
                 raise InputError(fault, source, number, excerpt=line, hint=_HINT)
-            found[keyword].append(values)
+            settings[keyword].append(values)
 
         def single(keyword: str) -> frozenset[str]:
-            return frozenset(value for (value,) in found[keyword])
+            return frozenset(value for (value,) in settings[keyword])
 
         def pair(keyword: str) -> frozenset[tuple[str, str]]:
-            return frozenset((first, second) for first, second in found[keyword])
+            return frozenset((first, second) for first, second in settings[keyword])
 
         def whole(keyword: str, default: int) -> int:
-            return int(found[keyword][-1][0]) if found[keyword] else default
+            return int(settings[keyword][-1][0]) if settings[keyword] else default
 
         parameters = cls(
             labelled=whole("LABELED", 1) != 0,

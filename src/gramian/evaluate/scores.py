@@ -167,8 +167,8 @@ class BracketScores:
     def __repr__(self) -> str:
         """Tell the figures that are asked for most."""
         figures = {"F1": self.f1, "recall": self.recall, "precision": self.precision, "tagging": self.tagging}
-        told = ", ".join(f"{name} {value:.2f}" for name, value in figures.items())
-        return f"<BracketScores: {told}, {counted(self.sentences, 'sentence')}>"
+        shown = ", ".join(f"{name} {value:.2f}" for name, value in figures.items())
+        return f"<BracketScores: {shown}, {counted(self.sentences, 'sentence')}>"
 
     def value(self, metric: str) -> float:
         """Return the figure named `metric` (one of `METRICS`) in percent; 0 where nothing can be counted."""

@@ -27,10 +27,10 @@ class Data:
     digest: str
 
     @classmethod
-    def of(cls, name: str, files: dict[str, Path], what: str = "no files", hint: str = "") -> Data:
-        """Return the data of these files; none are a fault, told by `what` and a `hint`."""
+    def of(cls, name: str, files: dict[str, Path], problem: str = "no files", hint: str = "") -> Data:
+        """Return the data of these files; none are a fault, told by `problem` and a `hint`."""
         if not files:
-            raise InputError(what, name, hint=hint)
+            raise InputError(problem, name, hint=hint)
         total = hashlib.sha256()
         for part, path in files.items():
             total.update(f"{part} {_digest(path)}\n".encode())
@@ -44,8 +44,8 @@ def find_treebank(name: str) -> Data:
     """Find one treebank: a file of trees, or a folder with a train and a dev file."""
     path = Path(name)
     files = _parts(path, _SUFFIXES) if path.is_dir() else {"trees": path}
-    what, hint = "this folder has no train.mrg and dev.mrg", "name such a folder, or one file of trees"
-    return Data.of(name, files, what, hint)
+    problem, hint = "this folder has no train.mrg and dev.mrg", "name such a folder, or one file of trees"
+    return Data.of(name, files, problem, hint)
 
 
 def find_treebanks(name: str) -> Data:
@@ -55,22 +55,22 @@ def find_treebanks(name: str) -> Data:
         for folder in sorted(Path(name).glob("*"))
         for part, file in _parts(folder, _SUFFIXES, ("test",)).items()
     }
-    what = "no folder in it has a train.mrg and a dev.mrg"
-    return Data.of(name, files, what, "name a folder of treebanks")
+    problem = "no folder in it has a train.mrg and a dev.mrg"
+    return Data.of(name, files, problem, "name a folder of treebanks")
 
 
 def find_dependencies(name: str) -> Data:
     """Find a folder with a train and a dev file in CoNLL-U."""
     files = _parts(Path(name), (".conllu", ".conllu.gz", ".conllu.xz"))
-    what = "there is no train.conllu and dev.conllu in it"
-    return Data.of(name, files, what, "name a folder that has them")
+    problem = "there is no train.conllu and dev.conllu in it"
+    return Data.of(name, files, problem, "name a folder that has them")
 
 
 def _parts(folder: Path, suffixes: Sequence[str], others: Sequence[str] = ()) -> dict[str, Path]:
     """Return the train and the dev file of a folder, and `others` if they are there; none if train or dev is missing."""
     names = {part: [folder / f"{part}{suffix}" for suffix in suffixes] for part in ("train", "dev", *others)}
-    found = {part: path for part, paths in names.items() for path in reversed(paths) if path.exists()}
-    return found if {"train", "dev"} <= set(found) else {}
+    existing = {part: path for part, paths in names.items() for path in reversed(paths) if path.exists()}
+    return existing if {"train", "dev"} <= set(existing) else {}
 
 
 @cache
@@ -107,7 +107,7 @@ Parts = tuple[list[GoldTree], list[GoldTree]]
 
 def split_trees(files: dict[str, str], scheme: str, shortest: int = 1) -> Parts:
     """Return the trees to learn from and those to test on; of a single file, the last tenth is the test."""
-    kept = [[one for one in gold_trees(path, scheme) if one.length >= shortest] for path in files.values()]
+    kept = [[tree for tree in gold_trees(path, scheme) if tree.length >= shortest] for path in files.values()]
     if len(kept) == 1:
         tested = max(1, len(kept[0]) // 10)
         return kept[0][:-tested], kept[0][-tested:]
@@ -130,8 +130,8 @@ def task_trees(task: Task) -> Parts:
 
 def sizes(most: int, shares: Sequence[float]) -> list[int]:
     """Return shares of a number, rounded down to two digits that count."""
-    found = set()
+    rounded = set()
     for share in shares:
         unit = 10 ** max(0, len(str(int(share * most))) - 2)
-        found.add(max(1, int(share * most // unit * unit)))
-    return sorted(found)
+        rounded.add(max(1, int(share * most // unit * unit)))
+    return sorted(rounded)

@@ -91,23 +91,25 @@ def _draw_twin(axes: Any, figure: Figure) -> None:
 
 def _mark_places(axes: Any, figure: Figure) -> None:
     """Put the marks of the x axis where points stand; those too near to be written beside each other are left out, not the ends."""
-    found = sorted({x for line in (*figure.lines, *figure.twin) for x, _ in line.points if not line.is_level})
-    if not found:
+    values = sorted(
+        {x for line in (*figure.lines, *figure.twin) for x, _ in line.points if not line.is_level}
+    )
+    if not values:
         return
     if figure.log_x:
         axes.set_xscale("log", base=10)
 
     def far(one: float, other: float) -> bool:
         if figure.log_x:
-            return other / one > max(1.6, (found[-1] / found[0]) ** (1 / 7.5))
-        return other - one > (found[-1] - found[0]) / 14
+            return other / one > max(1.6, (values[-1] / values[0]) ** (1 / 7.5))
+        return other - one > (values[-1] - values[0]) / 14
 
-    places = [found[0]]
-    for place in found[1:-1]:
-        if far(places[-1], place) and far(place, found[-1]):
-            places.append(place)
-    places += found[-1:] if found[-1] != found[0] else []
-    axes.set_xticks(places, [f"{float(f'{place:.3g}'):,g}" for place in places])
+    places = [values[0]]
+    for value in values[1:-1]:
+        if far(places[-1], value) and far(value, values[-1]):
+            places.append(value)
+    places += values[-1:] if values[-1] != values[0] else []
+    axes.set_xticks(places, [f"{float(f'{value:.3g}'):,g}" for value in places])
     axes.minorticks_off()
 
 

@@ -43,13 +43,13 @@ class OwnTreesTask(FoldTask):
     def work(self, model: Model, trees: list[Tree]) -> dict[str, Any]:
         """Return them as JSON values."""
         parser = published_parser(model)
-        found = []
+        candidates = []
         for tree in trees:
             forest = parser.forest(tree.words)
             own = None if forest is None else own_trees(forest, parser.decoder)[0]
             if own is not None and len(own):
-                found.append(scored(tuple(tree.words), own, tree))
-        return written_candidates(found)
+                candidates.append(scored(tuple(tree.words), own, tree))
+        return written_candidates(candidates)
 
 
 class RerankedModels(NamedTuple):
@@ -63,10 +63,10 @@ class RerankedModels(NamedTuple):
         """Learn the models that settings ask for, then again without each fold, and the reranker from what these say about it."""
         model = TrainingRun(data, settings).run()
         work = [Fold(number, folds) for number in range(folds)]
-        found = held_out(OwnTreesTask(), member_tasks(settings, data), work, TaskRunner(data))
-        sentences = [sentence for fold in found for sentence in read_candidates(fold)]
+        held_out_candidates = held_out(OwnTreesTask(), member_tasks(settings, data), work, TaskRunner(data))
+        sentences = [sentence for fold in held_out_candidates for sentence in read_candidates(fold)]
         learnt = None
-        if sum(len(one.trees) > 1 for one in sentences) >= _LEAST_CHOICES:
+        if sum(len(sentence.trees) > 1 for sentence in sentences) >= _LEAST_CHOICES:
             heads = head_rules(settings.heads, data.bank)
             learnt = MaxEntReranker(heads=heads).fit(sentences).model_
         return cls(published_parser(model), learnt)
@@ -74,11 +74,11 @@ class RerankedModels(NamedTuple):
     def tree(self, words: Sequence[str]) -> Tree:
         """Return the tree that the reranker finds the most probable of the models' own."""
         forest = self.parser.forest(words)
-        trees, found = (None, []) if forest is None else own_trees(forest, self.parser.decoder)
-        if forest is None or trees is None or not found:
+        trees, derivations = (None, []) if forest is None else own_trees(forest, self.parser.decoder)
+        if forest is None or trees is None or not derivations:
             return self.parser.parse(list(words)).tree
         best = 0 if self.reranker is None else int(np.argmax(self.reranker.scores(words, trees)))
-        return to_tree(forest, found[best], words)
+        return to_tree(forest, derivations[best], words)
 
 
 def most_covered(trees: Sequence[Tree]) -> Tree:

@@ -146,15 +146,15 @@ def parse_and_score(
     }
 
 
-def score_trees(found: Sequence[Tree], test: Sequence[GoldTree], scheme: str = "penn") -> dict[str, Any]:
+def score_trees(predicted: Sequence[Tree], test: Sequence[GoldTree], scheme: str = "penn") -> dict[str, Any]:
     """Score trees of the words of gold trees, with gold's tags put in."""
     gold = [tree.normal for tree in test]
     scorer = GoldBrackets([tree.scored for tree in test], scoring(scheme))
-    parses = list(zip(found, gold, strict=True))
+    parses = list(zip(predicted, gold, strict=True))
     scores = scorer.score([with_words(parse, parse.words, tree.tags) for parse, tree in parses])
     tags = [pair for parse, tree in parses for pair in zip(parse.tags, tree.tags, strict=True)]
     binary = GoldBrackets([chomsky_normal_form(tree) for tree in gold], CNF)
-    cnf_scores = binary.score([chomsky_normal_form(tree) for tree in found])
+    cnf_scores = binary.score([chomsky_normal_form(tree) for tree in predicted])
     figures = {name: (scores, name) for name in METRICS}
     figures |= {full: (cnf_scores, name) for full, name in zip(_CNF_NAMES, CNF_METRICS, strict=True)}
     return {
@@ -177,11 +177,11 @@ def scoring(scheme: str) -> Parameters:
     return COLLINS if annotation_scheme(scheme).scoring == "collins" else SPMRL
 
 
-def transferred(found: FoundStates, source: ClusterCache, target: ClusterCache) -> tuple[int, ...]:
+def transferred(states: FoundStates, source: ClusterCache, target: ClusterCache) -> tuple[int, ...]:
     """Return the numbers of states found on a part of a treebank for the whole of it; symbols that the part lacks keep their own."""
     names = [source.seen.name(symbol) for symbol in range(source.seen.bank.n_symbols)]
-    chosen = dict(zip(names, found.n_states, strict=True))
-    return tuple(chosen.get(target.seen.name(symbol), own) for symbol, own in enumerate(target.start))
+    chosen = dict(zip(names, states.n_states, strict=True))
+    return tuple(chosen.get(target.seen.name(symbol), default) for symbol, default in enumerate(target.start))
 
 
 @cache

@@ -81,8 +81,10 @@ class Recipe:
 
     def declared(self) -> dict[str, Setting]:
         """Return the settings of the experiment, by name."""
-        own = {name: Setting(name, one.constraint, one.usual) for name, one in self.settings.items()}
-        return {"seeds": Setting("seeds", Whole(1, _MOST_SEEDS), 3, "Repeats of every cell.")} | own
+        settings = {
+            name: Setting(name, setting.constraint, setting.usual) for name, setting in self.settings.items()
+        }
+        return {"seeds": Setting("seeds", Whole(1, _MOST_SEEDS), 3, "Repeats of every cell.")} | settings
 
     def options(self, quick: bool = False) -> dict[str, Any]:
         """Return the values of all settings."""
@@ -176,7 +178,7 @@ def make_plan(
     given = {key: find_setting(key, declared, command).checked(value) for key, value in given.items()}
     seeds = given.pop("seeds", 1 if quick else 3)
     options = chosen.options(quick) | given
-    found = chosen.data(data)
+    treebank = chosen.data(data)
     if options.get("preset") == "auto":
-        options["preset"] = preset_of(next(iter(found.files.values())))
-    return Plan(chosen, found, options, seeds, tuple(chosen.cells(found, options)))
+        options["preset"] = preset_of(next(iter(treebank.files.values())))
+    return Plan(chosen, treebank, options, seeds, tuple(chosen.cells(treebank, options)))

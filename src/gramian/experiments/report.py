@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from gramian.experiments.run import Experiment
 
 
-def page(experiment: Experiment, about: Mapping[str, Any], drawn: Mapping[str, str]) -> str:
-    """Return the report as HTML; `about` is the manifest, `drawn` has the figures as SVG, by name."""
+def page(experiment: Experiment, manifest: Mapping[str, Any], drawn: Mapping[str, str]) -> str:
+    """Return the report as HTML; `manifest` is the manifest, `drawn` has the figures as SVG, by name."""
     style = (files("gramian.experiments") / "report.css").read_text(encoding="utf-8")
-    recipe, runs = experiment.plan.recipe, about["runs"]
+    recipe, runs = experiment.plan.recipe, manifest["runs"]
     links = body = ""
     for number, section in enumerate(experiment.sections, start=1):
         links += f'<a href="#part-{number}">{escape(section.title)}</a>'
         body += _section(section, number, drawn)
     missing = runs["planned"] - runs["finished"]
     state = f"{runs['finished']} of {runs['planned']} runs" if missing else f"all {runs['planned']} runs"
-    seeds = len(about["seeds"])
+    seeds = len(manifest["seeds"])
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -38,16 +38,16 @@ def page(experiment: Experiment, about: Mapping[str, Any], drawn: Mapping[str, s
 <body>
 <h1>{escape(recipe.title)}</h1>
 <p class="lead">{escape(recipe.about)}</p>
-<p>Data: <b>{escape(about["data"]["name"])}</b> (sha256 {about["data"]["sha256"]}). {state.capitalize()},
-{seeds} seed{"s" * (seeds > 1)}; gramian {escape(about["gramian"])}.</p>
+<p>Data: <b>{escape(manifest["data"]["name"])}</b> (sha256 {manifest["data"]["sha256"]}). {state.capitalize()},
+{seeds} seed{"s" * (seeds > 1)}; gramian {escape(manifest["gramian"])}.</p>
 <nav>{links}<a href="#settings">Settings</a><a href="#manifest">Manifest</a></nav>
 {_failures(experiment)}{body}
 <h2 id="settings">Settings</h2>
 <p>Give these as <code>--config settings.toml</code> to run the same again.</p>
 <pre>{escape(experiment.plan.toml)}</pre>
 <h2 id="manifest">Manifest</h2>
-{_signatures(about)}
-<details><summary>Versions, machine, data, seeds</summary><pre>{escape(json.dumps(about, indent=2, ensure_ascii=False))}</pre></details>
+{_signatures(manifest)}
+<details><summary>Versions, machine, data, seeds</summary><pre>{escape(json.dumps(manifest, indent=2, ensure_ascii=False))}</pre></details>
 </body>
 </html>
 """
@@ -101,14 +101,15 @@ def _failures(experiment: Experiment) -> str:
     if not experiment.failures:
         return ""
     items = "".join(
-        f"<details><summary>{escape(one.task['cell'])}, seed {one.task['seed']}</summary><pre>{escape(one.error)}</pre></details>"
-        for one in experiment.failures
+        f"<details><summary>{escape(failure.task['cell'])}, seed {failure.task['seed']}</summary>"
+        f"<pre>{escape(failure.error)}</pre></details>"
+        for failure in experiment.failures
     )
     return f'<div class="failed"><p>Failed, and tried again by the same command: {len(experiment.failures)} of the runs.</p>{items}</div>\n'
 
 
-def _signatures(about: Mapping[str, Any]) -> str:
-    lines = "".join(f"<li><code>{escape(signature)}</code></li>" for signature in about["signatures"])
+def _signatures(facts: Mapping[str, Any]) -> str:
+    lines = "".join(f"<li><code>{escape(signature)}</code></li>" for signature in facts["signatures"])
     note = (
         "± is the standard deviation over seeds. * marks a difference at p &lt; 0.05, ** at p &lt; 0.01, by approximate randomisation "
         "over the sentences of all seeds; what is compared with what is said above each table."

@@ -150,8 +150,8 @@ class Results:
 
     def runs(self, cell: str) -> list[dict[str, Any]]:
         """Return the figures of a cell's runs, by seed; none if none is finished."""
-        found = self._by_cell.get(cell, {})
-        return [found[seed] for seed in sorted(found)]
+        by_seed = self._by_cell.get(cell, {})
+        return [by_seed[seed] for seed in sorted(by_seed)]
 
     def value(self, cell: str, metric: str, digits: int = 2) -> Spread | None:
         """Return a figure of a cell over its seeds."""
@@ -188,17 +188,17 @@ class Results:
         ours, theirs = self._by_cell.get(cell, {}), self._by_cell.get(other, {})
         first, second = [], []
         for seed in sorted(set(ours) & set(theirs)):
-            one, two = (runs[seed].get("sentences", {}).get(metric) for runs in (ours, theirs))
-            if one and two and len(one) == len(two):
-                first += one
-                second += two
+            scores, other_scores = (runs[seed].get("sentences", {}).get(metric) for runs in (ours, theirs))
+            if scores and other_scores and len(scores) == len(other_scores):
+                first += scores
+                second += other_scores
         return approximate_randomisation(first, second, samples=_SHUFFLES).p_value if first else None
 
 
 def growth(lines: Iterable[Line]) -> str:
     """Return the exponent that fits each line, as text."""
-    found = ((line.label, fitted_exponent(line.points)) for line in lines)
-    shown = [f"{label} {exponent:.2f}" for label, exponent in found if exponent is not None]
+    exponents = ((line.label, fitted_exponent(line.points)) for line in lines)
+    shown = [f"{label} {exponent:.2f}" for label, exponent in exponents if exponent is not None]
     return ", ".join(shown) or "not measured"
 
 

@@ -100,7 +100,7 @@ def run_experiment(
         )
     failed = [outcome for outcome in outcomes if outcome.error]
     if only is not None or report_only:
-        outcomes = [found for task in plan.tasks() if (found := folder.find(task)) is not None]
+        outcomes = [outcome for task in plan.tasks() if (outcome := folder.find(task)) is not None]
     results = Results(outcomes, plan.options)
     sections = plan.recipe.sections(results) if results.outcomes else []
     experiment = Experiment(plan, results, sections, failed, out)
@@ -152,7 +152,7 @@ def manifest(experiment: Experiment, n_jobs: int, scheduler: str | None, seconds
     }
 
 
-def _write_files(experiment: Experiment, about: dict[str, Any]) -> None:
+def _write_files(experiment: Experiment, facts: dict[str, Any]) -> None:
     """Write everything but the runs themselves, which are there already."""
     from gramian.experiments.figures import draw
     from gramian.experiments.report import page
@@ -167,7 +167,7 @@ def _write_files(experiment: Experiment, about: dict[str, Any]) -> None:
     _write(out / "runs.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     columns = list(dict.fromkeys(name for row in rows for name in row))
     _write(out / "runs.csv", _csv(columns, [[_flat(row.get(name)) for name in columns] for row in rows]))
-    _write(out / "manifest.json", json.dumps(about, indent=2, ensure_ascii=False) + "\n")
+    _write(out / "manifest.json", json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
     _write(out / "settings.toml", experiment.plan.toml)
     drawn: dict[str, str] = {}
     for part in (part for section in experiment.sections for part in section.parts):
@@ -179,7 +179,7 @@ def _write_files(experiment: Experiment, about: dict[str, Any]) -> None:
             for table in filter(None, (part, part.published)):
                 shown = [[_shown(entry) for entry in row] for row in table.rows]
                 _write(out / "tables" / f"{table.name}.csv", _csv(table.columns, shown))
-    _write(experiment.report, page(experiment, about, drawn))
+    _write(experiment.report, page(experiment, facts, drawn))
 
 
 def _write(path: Path, text: str) -> None:

@@ -55,9 +55,9 @@ class CsvRows:
             for row in islice(self._rows, start, end):
                 if row and len(row) != self._width:
                     line = self._rows.line_num + 1
-                    what = f"a row of {len(row)} cells under a header of {self._width}"
+                    problem = f"a row of {len(row)} cells under a header of {self._width}"
                     raise InputError(
-                        what, self._name, line, hint="put cells with separators or quotes in double quotes"
+                        problem, self._name, line, hint="put cells with separators or quotes in double quotes"
                     )
                 yield tuple([row[column] if row and column is not None else None for column in self._columns])
         except csv.Error as error:

@@ -22,13 +22,13 @@ def versions(packages: Iterable[str]) -> dict[str, str | None]:
     """Return the version of each package, None of those that are not installed."""
     from importlib import metadata
 
-    found: dict[str, str | None] = {}
+    installed: dict[str, str | None] = {}
     for package in packages:
         try:
-            found[package] = metadata.version(package)
+            installed[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
-            found[package] = None
-    return found
+            installed[package] = None
+    return installed
 
 
 @contextmanager

@@ -112,8 +112,8 @@ def save(kind: str, value: object, path: AnyPath, **options: Any) -> None:
 
     format = _PARTS[kind].format
     with _told(f"{path}: this model cannot be saved: ", OptionError):
-        about, arrays = pack(kind, value, **options)
-        header = {"version": format.version} | ({"kind": kind} if format.names_kind else {}) | about
+        fields, arrays = pack(kind, value, **options)
+        header = {"version": format.version} | ({"kind": kind} if format.names_kind else {}) | fields
         tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         header["checksum"] = checksum(header if format.seals_header else None, tensors)
         text = json.dumps(header, sort_keys=True, allow_nan=False)
@@ -175,9 +175,9 @@ def _learning(text: str, path: AnyPath) -> str:
 def _header(path: AnyPath, metadata: Mapping[str, str], format: Format, hint: str) -> Header:
     """Return the header, if it is one of a version that can be read."""
     if format.key not in metadata:
-        known = [one.name for one in (GRAMMAR, SEQUENCES, SPAN_CRF, NEURAL) if one.key in metadata]
-        what = known[0] if known else "of another program"
-        raise ModelFileError(f"{path}: this file is {what}, not {format.name}; try: {hint}")
+        known = [other.name for other in (GRAMMAR, SEQUENCES, SPAN_CRF, NEURAL) if other.key in metadata]
+        description = known[0] if known else "of another program"
+        raise ModelFileError(f"{path}: this file is {description}, not {format.name}; try: {hint}")
     try:
         header = parse_document(StoredHeader, metadata[format.key])
     except SchemaError as error:

@@ -77,9 +77,9 @@ def resumed(output: str, files: list[str], options: object) -> Iterator[tuple[IO
 
 def _check_owner(partial: Path, file: IO[bytes]) -> None:
     """Make sure that the file is no one else's, and known by no other name."""
-    found = os.fstat(file.fileno())
-    foreign = user() not in (None, found.st_uid)
-    if foreign or found.st_nlink != 1 or not stat.S_ISREG(found.st_mode):
+    status = os.fstat(file.fileno())
+    foreign = user() not in (None, status.st_uid)
+    if foreign or status.st_nlink != 1 or not stat.S_ISREG(status.st_mode):
         raise InputError("is not a file of this user alone", str(partial), hint="remove it")
 
 

@@ -79,8 +79,8 @@ class AnnotationView:
 
     def agreement(self, fields: Fields) -> dict[str, Any]:
         """Return how far two annotators agree."""
-        found = asdict(self._session.agreement(fields.text("annotator"), fields.text("other")))
-        return {name: finite(value) for name, value in found.items()}
+        figures = asdict(self._session.agreement(fields.text("annotator"), fields.text("other")))
+        return {name: finite(value) for name, value in figures.items()}
 
     def annotated_trees(self, fields: Fields) -> dict[str, Any]:
         """Return the finished trees of an annotator, in brackets."""

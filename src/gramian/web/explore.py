@@ -81,13 +81,13 @@ class Explorer:
             "scheme": self.scheme.name,
             "separators": SEPARATORS,
             "language": self.language,
-            "examples": [list(one) for one in EXAMPLES.get(self.language, ())],
+            "examples": [list(item) for item in EXAMPLES.get(self.language, ())],
             "glossary": self._glossary(symbols),
             "grammars": len(self.parser.model.grammars),
             "method": self.parser.model.options.get("method"),
             "probabilistic": grammar.is_probabilistic,
             "states": int(grammar.n_states.sum()),
-            "symbols": sorted(symbols, key=lambda one: -one["share"]),
+            "symbols": sorted(symbols, key=lambda item: -item["share"]),
         }
 
     @property
@@ -100,7 +100,7 @@ class Explorer:
         """Return what labels mean: those of the grammar, and all of its scheme and of dependencies."""
         scheme, language = self.scheme.name, self.scheme.language(self.language)
         sections = {"ud", scheme, language.glossary if language else ""}
-        found = {
+        meanings = {
             entry.label: entry.words
             for entry in entries()
             if entry.scheme in sections and entry.kind != "part"
@@ -109,8 +109,8 @@ class Explorer:
             for label in split_chain(symbol["symbol"]):
                 words = meaning(label, scheme, symbol["kind"])
                 if words is not None:
-                    found[label] = words
-        return found
+                    meanings[label] = words
+        return meanings
 
     # -- a sentence --------------------------------------------------------------------------------------------------
 
@@ -135,27 +135,27 @@ class Explorer:
         """Return the confidence of every label of a tree over its span, in the order of its subtrees."""
         first_tag = self._labels.n_phrase_labels
         numbers = {(name, number >= first_tag): number for number, name in enumerate(self._labels.names)}
-        found = []
+        posteriors = []
         for node, (label, start, end) in zip(tree.subtrees(), tree.spans(), strict=True):
             number = numbers.get((label, node.word is not None))
             cell = cell_number(start, end, look.forest.n_words)
-            found.append(0.0 if number is None else max(0.0, float(look.labels[cell, number])))
-        return list(self.parser.calibration.confidences(tree, found))
+            posteriors.append(0.0 if number is None else max(0.0, float(look.labels[cell, number])))
+        return list(self.parser.calibration.confidences(tree, posteriors))
 
     def best_states(self, look: Look, tree: Tree) -> list[dict[str, Any] | None]:
         """Return for every node of a tree the state that is most probable there, or None where the grammar does not have the node."""
         forest = look.forest
-        found: list[dict[str, Any] | None] = []
+        states_of_nodes: list[dict[str, Any] | None] = []
         for node, (label, start, end) in zip(tree.subtrees(), tree.spans(), strict=True):
             item = self._item(forest, label, start, end, node.word is not None, None)
             states = None if item is None else state_posterior(forest, item)
             state = 0 if states is None else int(np.argmax(states))
             if item is None or states is None:
-                found.append(None)
+                states_of_nodes.append(None)
                 continue
             name = self.views.name(self.grammar.symbols[int(forest.item_symbol[item])], state)
-            found.append({"state": state, "share": float(states[state]), "name": name})
-        return found
+            states_of_nodes.append({"state": state, "share": float(states[state]), "name": name})
+        return states_of_nodes
 
     def dependencies(self, tree: Tree) -> dict[str, list[Any]]:
         """Return the head of every word by the head rules of the scheme, and a name for the relation."""
@@ -207,8 +207,8 @@ class Explorer:
                 return self.grammar.symbols[number] == symbol
             return label in self._names(number, is_tag)
 
-        there = np.flatnonzero((forest.item_first_word == start) & (forest.item_end == end)).tolist()
-        best = max(filter(fits, there), key=lambda item: float(forest.item_posterior[item]), default=None)
+        items = np.flatnonzero((forest.item_first_word == start) & (forest.item_end == end)).tolist()
+        best = max(filter(fits, items), key=lambda item: float(forest.item_posterior[item]), default=None)
         return None if best is None or not forest.item_posterior[best] > 0 else best
 
     def _names(self, symbol: int, is_tag: bool) -> tuple[str, ...]:

@@ -29,8 +29,8 @@ class Fields:
         """Return a text; one without a default must be there."""
         value = self._values.get(name, default)
         if not isinstance(value, str):
-            what = "and missing" if value is None else f"not {_shown(value)}"
-            raise OptionError(f"{name} is a text, {what}")
+            problem = "and missing" if value is None else f"not {_shown(value)}"
+            raise OptionError(f"{name} is a text, {problem}")
         return value
 
     def n_characters(self) -> int:
@@ -59,21 +59,23 @@ class Fields:
 
     def wholes(self, name: str, most: int, default: Sequence[int]) -> list[int]:
         """Return different whole numbers from 0 to below `most`."""
-        what = f"whole numbers from 0 to {most - 1}"
+        wanted = f"whole numbers from 0 to {most - 1}"
         return list(
-            dict.fromkeys(self._list(name, default, what, lambda one: type(one) is int and 0 <= one < most))
+            dict.fromkeys(
+                self._list(name, default, wanted, lambda item: type(item) is int and 0 <= item < most)
+            )
         )
 
     def texts(self, name: str, default: Sequence[str] = (), most: int = 1000) -> list[str]:
         """Return a list of texts."""
-        return self._list(name, default, f"up to {most} texts", lambda one: isinstance(one, str), most)
+        return self._list(name, default, f"up to {most} texts", lambda item: isinstance(item, str), most)
 
     def numbers(self, name: str) -> list[float] | None:
         """Return a list of numbers, or None if there is none."""
         if self._values.get(name) is None:
             return None
-        fits = lambda one: type(one) in (int, float) and -_LARGEST <= one <= _LARGEST  # noqa: E731
-        return [float(one) for one in self._list(name, (), "numbers", fits)]
+        fits = lambda item: type(item) in (int, float) and -_LARGEST <= item <= _LARGEST  # noqa: E731
+        return [float(item) for item in self._list(name, (), "numbers", fits)]
 
     def _list(
         self, name: str, default: Sequence[Any], what: str, fits: Callable[[Any], bool], most: int = 1 << 30

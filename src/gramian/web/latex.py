@@ -50,8 +50,8 @@ def to_forest(tree: Tree) -> str:
         lines.append(line)
         last = len(node.children) - 1
         stack.extend(
-            (child, depth + 1, closing + 1 if place == last else 0)
-            for place, child in reversed(list(enumerate(node.children)))
+            (child, depth + 1, closing + 1 if index == last else 0)
+            for index, child in reversed(list(enumerate(node.children)))
         )
     return "\n".join(["\\begin{forest}", *lines, "\\end{forest}"])
 

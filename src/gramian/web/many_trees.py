@@ -41,13 +41,13 @@ def parsed_text(explorer: Explorer, text: str) -> dict[str, Any]:
 
 def read_bank(explorer: Explorer, text: str) -> dict[str, Any]:
     """Return the trees of a treebank, in the form of the model's trees, with what the page searches by."""
-    found = []
+    listed = []
     for tree in _trees(explorer, text):
         labels = sorted({node.label for node in tree.subtrees()})
-        found.append(
+        listed.append(
             {"tree": str(tree), "text": " ".join(tree.words), "words": len(tree.words), "labels": labels}
         )
-    return {"trees": found}
+    return {"trees": listed}
 
 
 def judged_bank(explorer: Explorer, text: str) -> dict[str, Any]:
@@ -60,9 +60,9 @@ def judged_bank(explorer: Explorer, text: str) -> dict[str, Any]:
     judged = []
     results = explorer.parser.parse_batch([list(gold.words) for gold in trees])
     for gold, result in zip(trees, results, strict=True):
-        found = compare(result.tree, gold, scored=True)
-        wrong = sum(found["differs"]) + len(found["missing"])
-        judged.append({"f1": found["scores"]["f1"], "differences": wrong})
+        comparison = compare(result.tree, gold, scored=True)
+        wrong = sum(comparison["differs"]) + len(comparison["missing"])
+        judged.append({"f1": comparison["scores"]["f1"], "differences": wrong})
     return {"trees": judged}
 
 

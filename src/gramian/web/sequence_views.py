@@ -79,8 +79,8 @@ class AutomatonView:
         machine: PDFA | WFA | None = self._machine(clusters)
         if machine is None:
             if self._wfa is None or self._n_states > _MOST_STATES:
-                what = f"{self._n_states} states with negative weights cannot be drawn"
-                raise OptionError(f"{what}; try: training with repair")
+                problem = f"{self._n_states} states with negative weights cannot be drawn"
+                raise OptionError(f"{problem}; try: training with repair")
             machine = self._wfa
         drawn = machine.to_wfa() if isinstance(machine, PDFA) else machine
         return {
@@ -88,8 +88,12 @@ class AutomatonView:
             "deterministic": isinstance(machine, PDFA),
             "stops": [float(value) for value in drawn.final],
             "arrows": [
-                {"source": one.source, "target": one.target, "symbols": [list(label) for label in one.labels]}
-                for one in edges(machine, _THRESHOLD)
+                {
+                    "source": edge.source,
+                    "target": edge.target,
+                    "symbols": [list(label) for label in edge.labels],
+                }
+                for edge in edges(machine, _THRESHOLD)
             ],
         }
 

@@ -56,8 +56,8 @@ def listen(host: str, port: int) -> socket.socket:
         opened.listen(256)
     except (OSError, OverflowError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        what = f"cannot listen on {host}, port {port} ({reason})"
-        raise OptionError(f"{what}; try: --port 0, for one that is free") from None
+        problem = f"cannot listen on {host}, port {port} ({reason})"
+        raise OptionError(f"{problem}; try: --port 0, for one that is free") from None
     return opened
 
 

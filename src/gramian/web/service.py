@@ -131,9 +131,9 @@ class Service:
         self, model: int, decoder: str, result: ParseResult, typed: Typed, reference: Tree | None
     ) -> list[dict[str, Any]]:
         """Return one record a tree."""
-        trees = [(one.tree, finite(one.log_prob_tree)) for one in result.alternatives] or [
-            (result.tree, None)
-        ]
+        trees = [
+            (alternative.tree, finite(alternative.log_prob_tree)) for alternative in result.alternatives
+        ] or [(result.tree, None)]
         look: Look | None = None
         if len(trees) > 1 and result.status == "parsed":
             look = self._explorer(model).look(result.words, None if typed.gold else typed.tags)
@@ -171,8 +171,8 @@ class Service:
         words = typed.words if typed.text is None else explorer.words(typed.text)
         look = explorer.look(words, None if typed.gold else typed.tags)
         if look is None:
-            what = "the grammar has no tree for this sentence within the limits"
-            raise OptionError(f"{what}, so that there are no states to show")
+            problem = "the grammar has no tree for this sentence within the limits"
+            raise OptionError(f"{problem}, so that there are no states to show")
         start, end = (fields.whole(name, 0, len(words)) for name in ("start", "end"))
         symbol = fields.optional_text("symbol")
         return explorer.node(look, fields.text("label"), start, end, is_tag=fields.flag("tag"), symbol=symbol)
@@ -190,29 +190,33 @@ class Service:
         """Compare two trees over the same words, as a parse is compared with gold."""
         model = self._asked(fields)
         explorer = self._explorer(model)
-        one, two = (
+        first_tree, second_tree = (
             read_typed(fields.text(name), "brackets", explorer.scheme).gold for name in ("one", "two")
         )
-        assert one is not None
-        assert two is not None
-        if one.words != two.words:
+        assert first_tree is not None
+        assert second_tree is not None
+        if first_tree.words != second_tree.words:
             raise InputError(
                 "the trees have different words", "trees", hint="type two trees over the same words"
             )
-        against = compare(two, one, scored=True)
+        against = compare(second_tree, first_tree, scored=True)
         record = {
             "model": model,
-            "tree": str(two),
-            "nodes": nodes(two, None, against["differs"], against["moved"]),
+            "tree": str(second_tree),
+            "nodes": nodes(second_tree, None, against["differs"], against["moved"]),
         }
         record |= {
-            "dependencies": explorer.dependencies(two),
+            "dependencies": explorer.dependencies(second_tree),
             "missing": against["missing"],
             "scores": against["scores"],
         }
-        first = {"tree": str(one), "nodes": nodes(one), "dependencies": explorer.dependencies(one)}
+        first = {
+            "tree": str(first_tree),
+            "nodes": nodes(first_tree),
+            "dependencies": explorer.dependencies(first_tree),
+        }
         mark_first([first, record])
-        return {"words": list(one.words), "offsets": None, "gold": first, "parses": [record]}
+        return {"words": list(first_tree.words), "offsets": None, "gold": first, "parses": [record]}
 
     def best_states(self, fields: Fields) -> dict[str, Any]:
         """Return the most probable state of every node of a tree."""

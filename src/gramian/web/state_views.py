@@ -73,29 +73,33 @@ class StateViews:
         """Return what a state is, in one line; nothing for grammars without probabilities."""
         if not self.grammar.is_probabilistic:
             return ""
-        names = (str(one["name"]) for one in self.states(symbol)["states"] if one["state"] == state)
+        names = (
+            str(state_card["name"])
+            for state_card in self.states(symbol)["states"]
+            if state_card["state"] == state
+        )
         return next(names, "")
 
     def _read(self, number: int) -> dict[str, Any]:
-        found = self._describer.describe(number)
+        symbol = self._describer.describe(number)
         places = state_map(self.grammar, number, self._describer)
         states = [
             {
                 **asdict(state),
-                "name": state_name(state, found.symbol, found.kind, self._scheme),
+                "name": state_name(state, symbol.symbol, symbol.kind, self._scheme),
                 "typical": _typical(state),
                 "parent": _parent(state),
                 "nearest": places.nearest[state.state],
                 "x": places.points[state.state][0],
                 "y": places.points[state.state][1],
             }
-            for state in found.states
+            for state in symbol.states
         ]
         return {
-            "name": found.symbol,
+            "name": symbol.symbol,
             "symbol": self.grammar.symbols[number],
-            "kind": found.kind,
-            "share": found.share,
+            "kind": symbol.kind,
+            "share": symbol.share,
             "states": states,
             "explained": places.explained,
         }
@@ -106,10 +110,10 @@ class StateViews:
         wanted = [self._symbol(symbol) for symbol in (parent, *children)]
         binary = len(children) == 2
         rules = grammar.binary_rules if binary else grammar.unary_rules
-        found = np.flatnonzero((rules == wanted).all(axis=1))
-        if len(found) == 0:
+        matching = np.flatnonzero((rules == wanted).all(axis=1))
+        if len(matching) == 0:
             raise OptionError(f"the grammar has no rule {parent} → {' '.join(children)}")
-        block = (grammar.binary_block if binary else grammar.unary_block)(int(found[0])).astype(np.float64)
+        block = (grammar.binary_block if binary else grammar.unary_block)(int(matching[0])).astype(np.float64)
         n_parent = block.shape[0]
         if state is not None and not 0 <= state < n_parent:
             raise OptionError(f"{parent} has the states 0 to {n_parent - 1}, not {state}")
@@ -126,10 +130,10 @@ class StateViews:
             "matrix": [[float(f"{value:.3g}") for value in row] for row in matrix.tolist()],
             "largest": [
                 {
-                    "states": [*map(int, np.unravel_index(place, block.shape))],
-                    "value": float(block.flat[place]),
+                    "states": [*map(int, np.unravel_index(index, block.shape))],
+                    "value": float(block.flat[index]),
                 }
-                for place in largest
+                for index in largest
             ],
         }
 
@@ -147,8 +151,8 @@ def _typical(state: StateDescription) -> str:
 
 def _parent(state: StateDescription) -> str:
     """Return the label that a state mostly stands below."""
-    found: dict[str, float] = {}
-    for place in state.contexts:
-        parent = place.name.partition(" → ")[0]
-        found[parent] = found.get(parent, 0.0) + place.share
-    return max(found, key=lambda parent: found[parent], default="")
+    shares: dict[str, float] = {}
+    for context in state.contexts:
+        parent = context.name.partition(" → ")[0]
+        shares[parent] = shares.get(parent, 0.0) + context.share
+    return max(shares, key=lambda parent: shares[parent], default="")

@@ -37,7 +37,7 @@ def nodes(
     while stack:
         node, parent = stack.pop()
         label, start, end = next(spans)
-        place = len(listed)
+        index = len(listed)
         listed.append(
             {
                 "label": label,
@@ -45,12 +45,12 @@ def nodes(
                 "end": end,
                 "parent": parent,
                 "word": node.word,
-                "confidence": None if confidences is None else confidences[place],
-                "differs": False if differs is None else differs[place],
-                "moved": False if moved is None else moved[place],
+                "confidence": None if confidences is None else confidences[index],
+                "differs": False if differs is None else differs[index],
+                "moved": False if moved is None else moved[index],
             }
         )
-        stack.extend((child, place) for child in node.children[::-1])
+        stack.extend((child, index) for child in node.children[::-1])
     return listed
 
 
@@ -84,8 +84,8 @@ def compare(tree: Tree, other: Tree, *, scored: bool = False) -> dict[str, Any]:
     ]
     answer: dict[str, Any] = {"differs": differs, "missing": missing, "moved": moved}
     if scored:
-        found = score([other], [tree])
-        answer["scores"] = {"f1": finite(found.f1_gold_tags), "signature": found.signature("f1_gold_tags")}
+        scores = score([other], [tree])
+        answer["scores"] = {"f1": finite(scores.f1_gold_tags), "signature": scores.signature("f1_gold_tags")}
     return answer
 
 

@@ -68,8 +68,8 @@ def read_typed(
 def check_length(count: int) -> None:
     """Refuse sentences of more words than can be looked at."""
     if count > MOST_WORDS:
-        what = f"{count:,} words are too many to look at"
-        raise InputError(what, "sentence", hint=f"type up to {MOST_WORDS:,}")
+        problem = f"{count:,} words are too many to look at"
+        raise InputError(problem, "sentence", hint=f"type up to {MOST_WORDS:,}")
 
 
 def _read(text: str, kind: str, scheme: AnnotationScheme) -> Typed:
@@ -95,8 +95,8 @@ def read_tree(text: str) -> Tree:
     if len(trees) != 1:
         raise InputError(f"one tree is wanted, {len(trees)} were found", "sentence", hint="type one tree")
     if trees[0].height > DEEPEST:
-        what = f"the tree is more than {DEEPEST} nodes deep"
-        raise InputError(what, "sentence", hint="type a flatter one")
+        problem = f"the tree is more than {DEEPEST} nodes deep"
+        raise InputError(problem, "sentence", hint="type a flatter one")
     check_length(len(trees[0].words))
     return trees[0]
 

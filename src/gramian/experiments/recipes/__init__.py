@@ -41,5 +41,5 @@ def recipe(name: str) -> Recipe:
     """
     if name not in RECIPES:
         raise OptionError(f"there is no recipe {name!r}; try one of: {', '.join(RECIPES)}")
-    found: Recipe = importlib.import_module(f"{__name__}.{name.replace('-', '_')}").RECIPE
-    return found
+    loaded: Recipe = importlib.import_module(f"{__name__}.{name.replace('-', '_')}").RECIPE
+    return loaded

@@ -65,12 +65,12 @@ def cells(data: Data, options: Options) -> list[Cell]:
     size, tested = tree_counts(data, options)
     usual = {"method": "spectral-cluster", "states": options["states"], "train": size, "test": tested}
     usual["preset"] = options["preset"]
-    found = []
+    planned = []
     for part, those in changes(options["states"]).items():
         for name, change in those.items() if part in ("usual", *options["parts"]) else ():
             settings = usual | change
-            found.append(Cell(f"{part}/{name}", settings, repeats=settings["method"] != "pcfg"))
-    return found
+            planned.append(Cell(f"{part}/{name}", settings, repeats=settings["method"] != "pcfg"))
+    return planned
 
 
 def measure(task: Task) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def measure(task: Task) -> dict[str, Any]:
         began = time.process_time()
         proposer = train_proposer([pool[index].normal for index in done], labels, settings["states"])
         figures[f"training_seconds/{size}"] = round(time.process_time() - began, 3)
-        trees = [one.tree for one in proposer.propose([tree.normal.words for tree in test])]
+        trees = [proposal.tree for proposal in proposer.propose([tree.normal.words for tree in test])]
         figures[f"f1/{size}"] = score_trees(trees, test, settings["preset"])["f1"]
         figures[f"words/{size}"] = sum(pool[index].length for index in done)
     return figures | _counted(proposer, pool, done, random, settings["counted"], len(done))

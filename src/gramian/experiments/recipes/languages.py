@@ -62,12 +62,12 @@ def method_settings(method: str, options: Options) -> dict[str, Any]:
         ),
     }
     name, changed = in_gramian.get(method, (method, {}))
-    found: dict[str, Any] = {"method": name, "settings": changed}
+    cell: dict[str, Any] = {"method": name, "settings": changed}
     if method in ("many", "noisy", "split-merge-many"):
-        found["models"] = options["models"]
+        cell["models"] = options["models"]
     if name not in ("pcfg", "split-merge"):
-        found["states"] = options["published_states" if method.startswith("published") else "states"]
-    return found
+        cell["states"] = options["published_states" if method.startswith("published") else "states"]
+    return cell
 
 
 def cells(data: Data, options: Options) -> list[Cell]:
@@ -75,7 +75,7 @@ def cells(data: Data, options: Options) -> list[Cell]:
     sets = sorted({part.split("/")[0] for part in data.files})
     if unknown := set(options["sets"]) - set(sets):
         raise OptionError(f"sets: there is no {', '.join(sorted(unknown))}; there are: {', '.join(sets)}")
-    found = []
+    planned = []
     for name in options["sets"] or sets:
         files = {part: data.files.get(f"{name}/{part}") for part in ("train", options["part"])}
         if None in files.values():
@@ -87,11 +87,11 @@ def cells(data: Data, options: Options) -> list[Cell]:
             "train": min(train, options["train"] or train),
             "test": min(test, options["test_sentences"]),
         }
-        found.append(Cell(f"{name}/statistics", {**common, "method": "statistics"}, repeats=False))
+        planned.append(Cell(f"{name}/statistics", {**common, "method": "statistics"}, repeats=False))
         for method in options["methods"]:
             settings = common | method_settings(method, options)
-            found.append(Cell(f"{name}/{method}", settings, repeats=method != "pcfg"))
-    return found
+            planned.append(Cell(f"{name}/{method}", settings, repeats=method != "pcfg"))
+    return planned
 
 
 def measure(task: Task) -> dict[str, Any]:
@@ -140,7 +140,10 @@ def sections(results: Results) -> list[Section]:
     columns = ["treebank", *(NAMES[method] for method in methods)]
 
     def table(name: str, caption: str, metric: str, digits: int) -> Table:
-        rows = [[one, *(results.value(f"{one}/{way}", metric, digits) for way in methods)] for one in sets]
+        rows = [
+            [treebank, *(results.value(f"{treebank}/{way}", metric, digits) for way in methods)]
+            for treebank in sets
+        ]
         return Table(name, caption, columns, rows)
 
     marked = [
@@ -148,7 +151,7 @@ def sections(results: Results) -> list[Section]:
         for name in sets
     ]
     lines = [
-        results.line(NAMES[method], [(place, f"{name}/{method}") for place, name in enumerate(sets)], "f1")
+        results.line(NAMES[method], [(index, f"{name}/{method}") for index, name in enumerate(sets)], "f1")
         for method in methods
     ]
     languages = LANGUAGES.split(", ")
@@ -159,10 +162,14 @@ def sections(results: Results) -> list[Section]:
     figures = dict.fromkeys((*_STATISTICS, "test_sentences", "test_tokens"), 0)
     counts = [[name, *results.values(f"{name}/statistics", **figures)] for name in sets]
     columns_1 = ["treebank", *_STATISTICS, f"{part} sentences", f"{part} tokens"]
-    about = "Treebanks: training sentences, tokens, different words, labels after binarisation; the part to be parsed"
+    caption_of_counts = "Treebanks: training sentences, tokens, different words, labels after binarisation; the part to be parsed"
     theirs = published_table("languages", "table-1", "Table 1 of the paper", ["", *languages])
     return [
-        Section("Treebanks", "As they are used here.", [Table("table-1", about, columns_1, counts, theirs)]),
+        Section(
+            "Treebanks",
+            "As they are used here.",
+            [Table("table-1", caption_of_counts, columns_1, counts, theirs)],
+        ),
         Section(
             "Accuracy",
             "F1 with gold's tags in the output; words alone are given. Marks tell what differs from clustering with EM.",

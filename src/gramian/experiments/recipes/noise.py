@@ -41,16 +41,16 @@ def cells(data: Data, options: Options) -> list[Cell]:
     """Return a cell for each scheme of noise."""
     size, tested = tree_counts(data, options)
     common = {name: options[name] for name in ("models", "combinations", "states", "level", "preset")}
-    found = [
+    planned = [
         Cell(scheme, {**common, "scheme": scheme, "train": size, "test": tested})
         for scheme in options["schemes"]
     ]
     if options["reranked_models"]:
-        own = {
+        published = {
             name: options[name] for name in ("reranked_models", "folds", "states", "preset", "search_budget")
         }
-        found.append(Cell("hierarchical", {**own, "train": size, "test": tested}))
-    return found
+        planned.append(Cell("hierarchical", {**published, "train": size, "test": tested}))
+    return planned
 
 
 def measure(task: Task) -> dict[str, Any]:
@@ -67,28 +67,28 @@ def measure(task: Task) -> dict[str, Any]:
     learnt = {"method": "spectral-em", "states": settings["states"], "models": most, "settings": changed}
     many, seconds = trained(train, settings_of(learnt, task["seed"]))
     grammars = many.grammars
-    found: dict[str, Any] = {"training_seconds": round(seconds, 1), "sentences": {}}
+    figures: dict[str, Any] = {"training_seconds": round(seconds, 1), "sentences": {}}
     for models in settings["models"]:
         for combination in settings["combinations"] if models > 1 else settings["combinations"][:1]:
             model = Model(tuple(grammars[:models]))
             scored = parse_and_score(model, test, scheme=settings["preset"], combination=combination)
-            found["signature"] = scored["signature"]
+            figures["signature"] = scored["signature"]
             for name in ("f1", "milliseconds"):
-                found[f"{name} {models} {combination}"] = scored[name]
-            found["sentences"][f"f1 {models} {combination}"] = scored["sentences"]["f1"]
-    return found
+                figures[f"{name} {models} {combination}"] = scored[name]
+            figures["sentences"][f"f1 {models} {combination}"] = scored["sentences"]["f1"]
+    return figures
 
 
 def _hierarchical(
     settings: dict[str, Any], train: list[GoldTree], test: list[GoldTree], seed: int
 ) -> dict[str, Any]:
     """Learn models of every scheme and a reranker for each; score their trees, and the most covered ones."""
-    found: dict[str, Any] = {"sentences": {}}
+    figures: dict[str, Any] = {"sentences": {}}
 
     def note(name: str, trees: list[Tree]) -> None:
         scored = score_trees(trees, test, settings["preset"])
-        found[f"f1 {name}"], found["signature"] = scored["f1"], scored["signature"]
-        found["sentences"][f"f1 {name}"] = scored["sentences"]["f1"]
+        figures[f"f1 {name}"], figures["signature"] = scored["f1"], scored["signature"]
+        figures["sentences"][f"f1 {name}"] = scored["sentences"]["f1"]
 
     words = [list(tree.normal.words) for tree in test]
     chosen: list[list[Tree]] = []
@@ -97,11 +97,11 @@ def _hierarchical(
         learning = settings_of({"method": "optimised", "states": states}, seed)
         search = StateSearch(training_data(train, learning), learning, parameters=scoring(settings["preset"]))
         trials = search.run(together=False, by_count=False, symbols=None, budget=settings["search_budget"])
-        states, found["labels_finished"] = search.names(trials), trials.finished_labels
+        states, figures["labels_finished"] = search.names(trials), trials.finished_labels
     for scheme in _NOISES:
         changed = {"noise.kind": scheme, "binarisation.direction": "right"}
-        own = {"settings": changed, "models": settings["reranked_models"]}
-        learning = settings_of({"method": "clustering", "states": states} | own, seed)
+        options = {"settings": changed, "models": settings["reranked_models"]}
+        learning = settings_of({"method": "clustering", "states": states} | options, seed)
         many = RerankedModels.learn(training_data(train, learning), learning, settings["folds"])
         if scheme == _NOISES[0]:
             single = published_parser(Model((many.parser.model.grammar,)))
@@ -111,7 +111,7 @@ def _hierarchical(
         summed = published_parser(many.parser.model, "sum")
         note(f"{scheme} sum", [summed.parse(sentence).tree for sentence in words])
     note("hierarchical", [most_covered(trees) for trees in zip(*chosen, strict=True)])
-    return found
+    return figures
 
 
 def _hierarchical_section(results: Results) -> list[Section]:

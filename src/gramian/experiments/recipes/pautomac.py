@@ -91,10 +91,10 @@ def sections(results: Results) -> list[Section]:
     rows: list[list[Entry]] = []
     for problem in problems:
         common = results.values(f"{problem}/{methods[0]}", symbols=0, strings=0, target=4)
-        own = [
+        by_method = [
             results.values(f"{problem}/{name}", perplexity=4, gap=5, training_seconds=1) for name in methods
         ]
-        rows.append([problem, *common, *(entry for entries in own for entry in entries)])
+        rows.append([problem, *common, *(entry for entries in by_method for entry in entries)])
     last: list[Entry] = ["geometric mean, mean", None, None, None]
     for name in methods:
         runs = [runs for problem in problems if (runs := results.runs(f"{problem}/{name}"))]

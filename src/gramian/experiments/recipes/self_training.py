@@ -61,11 +61,11 @@ def measure(task: Task) -> dict[str, Any]:
             }
         student, learning = trained(data, settings_of({"method": "best", "settings": changed}, seed))
     single = replace(student, grammars=student.grammars[:1], kinds=())
-    found = parse_and_score(single, test, scheme=scheme)
-    for name, one in (("teacher", teacher), ("student", student)):
-        scores = parse_and_score(one, test, scheme=scheme)
-        found |= {f"{name}_f1": scores["f1"], f"{name}_milliseconds": scores["milliseconds"]}
-    return found | {"training_seconds": round(teaching + learning, 3), "trees": data.bank.n_trees}
+    figures = parse_and_score(single, test, scheme=scheme)
+    for name, trained_model in (("teacher", teacher), ("student", student)):
+        scores = parse_and_score(trained_model, test, scheme=scheme)
+        figures |= {f"{name}_f1": scores["f1"], f"{name}_milliseconds": scores["milliseconds"]}
+    return figures | {"training_seconds": round(teaching + learning, 3), "trees": data.bank.n_trees}
 
 
 @lru_cache(maxsize=1)

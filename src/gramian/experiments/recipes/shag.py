@@ -81,7 +81,7 @@ def cells(data: Data, options: Options) -> list[Cell]:
     """Return a cell for each variant and number of states, with and without help, for EM's steps, and for the pictures."""
     common = {name: options[name] for name in ("train", "symbols")}
     scored = common | {"test": options["test_sentences"], "single_root": options["single_root"]}
-    found = []
+    planned = []
     for name in options["variants"]:
         variant = VARIANTS[name]
         em = variant.figure == 10
@@ -90,17 +90,17 @@ def cells(data: Data, options: Options) -> list[Cell]:
             for helped in (False,) if variant.states is not None or em else (False, True):
                 settings = scored | {"variant": name, "states": states, "helped": helped}
                 cell = f"{name}/{states}" + "/helped" * helped
-                found.append(Cell(cell, settings, repeats=variant.has_seed))
+                planned.append(Cell(cell, settings, repeats=variant.has_seed))
     for states in options["convergence_states"]:
         settings = scored | {"states": states, "steps": options["convergence_steps"]}
-        found.append(Cell(f"convergence/{states}", settings))
+        planned.append(Cell(f"convergence/{states}", settings))
     head, _, side = options["picture"].partition(" ")
     if head:
         side = side or "left"
         drawn = {name: options[name] for name in ("clusters", "prefixes")} | {"picture": head, "side": side}
         settings = common | drawn | {"states": min(9, max(options["states"]))}
-        found.append(Cell(f"picture/{head}/{side}", settings, repeats=False))
-    return found
+        planned.append(Cell(f"picture/{head}/{side}", settings, repeats=False))
+    return planned
 
 
 def measure(task: Task) -> dict[str, Any]:
@@ -279,8 +279,8 @@ def sections(results: Results) -> list[Section]:
         names = ["states", "one step of EM", "spectral learning", "ratio"]
         parts.append(Table("seconds", caption, names, rows))
     if best_lines:
-        about = "Figure 10: the best of each kind"
-        parts.append(Figure("figure-10", about, "states", score, [*best_lines, *level(best_lines)]))
+        title = "Figure 10: the best of each kind"
+        parts.append(Figure("figure-10", title, "states", score, [*best_lines, *level(best_lines)]))
     text = (
         "Tags alone are read, as in the paper, and marginals are decoded as they are; a sentence is improper if its partition is not "
         "positive, or a marginal is above one by a twentieth."
@@ -290,7 +290,7 @@ def sections(results: Results) -> list[Section]:
 
 def _found(results: Results) -> list[Section]:
     """Return what automata found, drawn and for all heads."""
-    found = []
+    drawn = []
     text = (
         "A deterministic automaton drawn from the state vectors of a learnt one; in red, the probability of a stop. Published: frequent "
         "prefixes alone draw it, and all conflicts are merged. gramian's own: all strings draw it, and moves of few are redirected."
@@ -307,12 +307,14 @@ def _found(results: Results) -> list[Section]:
         ]
         columns = ["head", "modifiers"]
         columns += [
-            f"{what}, {way}" for way in WAYS.values() for what in ("states", "% redirected", "% uncovered")
+            f"{figure}, {way}"
+            for way in WAYS.values()
+            for figure in ("states", "% redirected", "% uncovered")
         ]
         caption = "Deterministic approximations of all heads with at least 100 modifiers, both ways"
         pictures.append(Table("heads", caption, columns, kept["heads"]))
-        found.append(Section(f"What an automaton found: {name}", text, pictures))
-    return found
+        drawn.append(Section(f"What an automaton found: {name}", text, pictures))
+    return drawn
 
 
 TITLE = "Split head-automata grammars: states against attachment"

@@ -135,8 +135,8 @@ def _learning(results: Results) -> Section:
 def _by_length(times: list[list[float]]) -> list[tuple[float, Spread]]:
     """Return the mean time of sentences of like length, where there are three of them."""
     binned = groupby(sorted(times, key=itemgetter(0)), lambda time: (time[0] - 1) // _BIN)
-    found = (list(zip(*members, strict=True)) for _, members in binned)
-    return [(fmean(lengths), Spread.of(spent)) for lengths, spent in found if len(spent) >= 3]
+    columns = (list(zip(*members, strict=True)) for _, members in binned)
+    return [(fmean(lengths), Spread.of(spent)) for lengths, spent in columns if len(spent) >= 3]
 
 
 TITLE = "Speed: words, states and trees against time"

@@ -63,7 +63,7 @@ def cells(data: Data, options: Options) -> list[Cell]:
         name: options[name] for name in ("largest", "symbols", "budget", "beam", "step", "reach", "judges")
     }
     published = {"states": options["paper_states"], "start": options["paper_start"]}
-    found = []
+    planned = []
     for way in options["ways"]:
         settings = common | {"way": way} | (limits if way in SEARCHES else {})
         if way in ("vanilla", "paper"):
@@ -74,8 +74,8 @@ def cells(data: Data, options: Options) -> list[Cell]:
                 "symbols": 0,
                 "largest": options["paper_largest"],
             }
-        found.append(Cell(way, settings))
-    return found
+        planned.append(Cell(way, settings))
+    return planned
 
 
 def measure(task: Task) -> dict[str, Any]:
@@ -200,11 +200,16 @@ def _tables(results: Results, ways: list[str]) -> list[Table | Figure]:
         for name, number, before, _ in first
         if before > 1 or any(after[way].get(name, 1) > 1 for way in searched)
     ]
-    about = ["label (/ for a tag)", "frequency", "before", *(f"after: {WAYS[way]}" for way in searched)]
+    label_columns = [
+        "label (/ for a tag)",
+        "frequency",
+        "before",
+        *(f"after: {WAYS[way]}" for way in searched),
+    ]
     caption = (
         "Table 5: states of all labels that have or get more than one, with their frequencies, first seed"
     )
-    return [four, Table("table-5", caption, about, five)]
+    return [four, Table("table-5", caption, label_columns, five)]
 
 
 TITLE = "States: how many each label gets"

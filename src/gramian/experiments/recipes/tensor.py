@@ -36,13 +36,13 @@ def cells(data: Data, options: Options) -> list[Cell]:
     plain = {name: options[name] for name in ("longest", "preset", "repeats")}
     plain |= {"train": size, "test": tested}
     learnt = {**plain, "iterations": options["iterations"]}
-    found = [Cell("1", plain | {"states": 1}, repeats=False)]
+    planned = [Cell("1", plain | {"states": 1}, repeats=False)]
     for states in options["states"]:
         settings = {**learnt, "states": states, "ranks": options["ranks"], "gates": options["gates"]}
-        found.append(Cell(f"{states}", settings))
+        planned.append(Cell(f"{states}", settings))
         for rank in options["em_ranks"]:
-            found.append(Cell(f"inside/{states}/{rank}", {**learnt, "states": states, "rank": rank}))
-    return found
+            planned.append(Cell(f"inside/{states}/{rank}", {**learnt, "states": states, "rank": rank}))
+    return planned
 
 
 def measure(task: Task) -> dict[str, Any]:
@@ -65,15 +65,15 @@ def measure(task: Task) -> dict[str, Any]:
             train, learning, settings["rank"], lambda model: parse_and_score(model, test, **published)
         )
     grammar = trained(train, learning)[0].grammar
-    found: dict[str, Any] = {"sentences": {}}
+    figures: dict[str, Any] = {"sentences": {}}
 
     def note(name: str, model: Any, shares: tuple[float, float], seconds: float) -> None:
         scored = parse_and_score(model, test, **(plain if name == DEFAULT else published))
-        found.update({f"{figure} {name}": value for figure, value in _figures(scored).items()})
-        found[f"rules {name}"], found[f"uses {name}"] = (round(share, 4) for share in shares)
-        found[f"fitting {name}"] = round(seconds, 2)
-        found["signature"] = found.pop(f"signature {name}")
-        found["sentences"][f"f1 {name}"] = scored["sentences"]["f1"]
+        figures.update({f"{figure} {name}": value for figure, value in _figures(scored).items()})
+        figures[f"rules {name}"], figures[f"uses {name}"] = (round(share, 4) for share in shares)
+        figures[f"fitting {name}"] = round(seconds, 2)
+        figures["signature"] = figures.pop(f"signature {name}")
+        figures["sentences"][f"f1 {name}"] = scored["sentences"]["f1"]
 
     note(EXACT, grammar, (0.0, 0.0), 0.0)
     for rank in [*settings["ranks"], "auto"]:
@@ -88,7 +88,7 @@ def measure(task: Task) -> dict[str, Any]:
         for name, gate in gates.items():
             small = fitted if gate is None else fitted.within(gate, "absolute")
             note(name, small.grammar, _low_rank_shares(small), seconds)
-    return found
+    return figures
 
 
 def _figures(scored: dict[str, Any]) -> dict[str, Any]:
@@ -148,8 +148,8 @@ def sections(results: Results) -> list[Section]:
     columns = ["rank and gate"]
     for m in numbers:
         columns += [
-            f"{what}, m={m}"
-            for what in (
+            f"{figure}, m={m}"
+            for figure in (
                 "seconds",
                 "F1",
                 "low-rank rules",
@@ -161,7 +161,7 @@ def sections(results: Results) -> list[Section]:
     for label, name in names.items():
         row: list[Entry] = [label]
         for m in numbers:
-            row += [results.value(f"{m}", f"{what} {name}", digits) for what, digits in _DIGITS.items()]
+            row += [results.value(f"{m}", f"{figure} {name}", digits) for figure, digits in _DIGITS.items()]
             row.append(
                 _share(
                     results.value(f"{m}", f"seconds {name}"),
@@ -237,15 +237,15 @@ def _figure(results: Results, m: int, ranks: list[int], gates: list[float]) -> F
     """Return figure 3 of the paper for a number of states: time by the left axis, F1 by the right, the exact point at the left end."""
     lines: dict[str, list[Line]] = {}
     end = min(gates) / 100
-    for what, label in (("seconds", "seconds"), ("f1", "F1")):
-        lines[what] = [
+    for figure, label in (("seconds", "seconds"), ("f1", "F1")):
+        lines[figure] = [
             Line.of(
                 f"{label}, rank {rank}",
-                ((gate, results.value(f"{m}", f"{what} {rank} {gate}")) for gate in gates),
+                ((gate, results.value(f"{m}", f"{figure} {rank} {gate}")) for gate in gates),
             )
             for rank in ranks
         ]
-        lines[what].append(Line.of(f"{label}, exact", [(end, results.value(f"{m}", f"{what} {EXACT}"))]))
+        lines[figure].append(Line.of(f"{label}, exact", [(end, results.value(f"{m}", f"{figure} {EXACT}"))]))
     return Figure(
         f"figure-3-{m}",
         f"Figure 3: gate against time and F1, {m} states; the exact parser at the left end",

@@ -40,7 +40,7 @@ def cells(data: Data, options: Options) -> list[Cell]:
     middle = min(options["states_size"], most)
     train, held_out = (len(part) for part in split_trees(data.files, scheme, 2))
     compared = min(options["comparison_size"] or train, train), min(held_out, options["test_sentences"])
-    found = []
+    planned = []
 
     def add(name: str, way: str, states: int, size: int, tested: int, split: bool) -> None:
         method, tags = ("best", "both") if way == "best" else ("thesis", "gold")
@@ -48,7 +48,7 @@ def cells(data: Data, options: Options) -> list[Cell]:
         if way == "strict":
             settings["settings"] = {"smoothing.floor": 0.0}
         settings |= {"train": size, "test": tested, "split": split, "preset": scheme}
-        found.append(Cell(name, settings))
+        planned.append(Cell(name, settings))
 
     for way in options["ways"]:
         for size in trained:
@@ -58,7 +58,7 @@ def cells(data: Data, options: Options) -> list[Cell]:
             add(f"states/{way}/{states}", way, states, middle, test, False)
         for states in options["comparison_states"]:
             add(f"comparison/{way}/{states}", way, states, *compared, True)
-    return found
+    return planned
 
 
 def measure(task: Task) -> dict[str, Any]:
@@ -98,8 +98,8 @@ def _ways(results: Results) -> list[str]:
 def _scores(results: Results, cell: str, metric: str = _METRIC) -> list[Entry]:
     """Return a figure of every setting, and of gramian with words alone; `cell` has a field for the setting."""
     ways = _ways(results)
-    found: list[Entry] = [results.against(cell.format(way), cell.format("thesis"), metric) for way in ways]
-    return [*found, results.value(cell.format("best"), f"words_{metric}")]
+    scores: list[Entry] = [results.against(cell.format(way), cell.format("thesis"), metric) for way in ways]
+    return [*scores, results.value(cell.format("best"), f"words_{metric}")]
 
 
 def _columns(results: Results, first: str, *kinds: str) -> list[str]:
@@ -197,10 +197,10 @@ def _states_section(results: Results) -> Section:
     return Section("Number of states", f"The same training sentences, more and more states. {_SAME}", parts)
 
 
-def _less(one: Entry, other: Entry) -> Entry:
+def _less(score: Entry, other: Entry) -> Entry:
     """Return by how much a figure is above another."""
-    is_known = isinstance(one, Spread) and isinstance(other, Spread)
-    return Spread(one.mean - other.mean) if is_known else None  # type: ignore[union-attr]
+    is_known = isinstance(score, Spread) and isinstance(other, Spread)
+    return Spread(score.mean - other.mean) if is_known else None  # type: ignore[union-attr]
 
 
 def _runs_section(results: Results) -> Section:

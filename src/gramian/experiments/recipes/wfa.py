@@ -49,16 +49,16 @@ def _strings(path: str, tagset: str) -> Sequences:
 
 def _parts(files: dict[str, str], tagset: str) -> tuple[Sequences, Sequences]:
     """Return the strings to learn from and those to predict; of a single file, the last tenth is the test."""
-    found = [_strings(path, tagset) for path in files.values()]
-    if len(found) == 2:
-        return found[0], found[1]
-    learnt = len(found[0]) - max(1, len(found[0]) // 10)
-    return found[0].take(range(learnt)), found[0].take(range(learnt, len(found[0])))
+    samples = [_strings(path, tagset) for path in files.values()]
+    if len(samples) == 2:
+        return samples[0], samples[1]
+    learnt = len(samples[0]) - max(1, len(samples[0]) // 10)
+    return samples[0].take(range(learnt)), samples[0].take(range(learnt, len(samples[0])))
 
 
 def cells(data: Data, options: Options) -> list[Cell]:
     """Return a cell for the baselines, for each basis, and for each number of states of EM."""
-    found = []
+    planned = []
     for basis in options["bases"]:
         if basis not in _SYMBOLS and not _SUBSTRINGS.fullmatch(basis):
             known = '"symbols", "symbols and empty"'
@@ -68,11 +68,11 @@ def cells(data: Data, options: Options) -> list[Cell]:
         _parts(data.files, tagset)  # refuses strings without universal tags before any run
         common = {"tagset": tagset, "train": options["train"]}
         em_options = {"pseudo_count": options["em_pseudo_count"], **common}
-        found.append(Cell(f"{tagset}/baselines", {**common, "curve": "baselines"}, repeats=False))
+        planned.append(Cell(f"{tagset}/baselines", {**common, "curve": "baselines"}, repeats=False))
         for basis in options["bases"]:
             settings = {name: options[name] for name in ("states", "scaled")}
             settings |= {**common, "curve": "spectral", "basis": basis}
-            found.append(Cell(f"{tagset}/spectral/{basis}", settings, repeats=False))
+            planned.append(Cell(f"{tagset}/spectral/{basis}", settings, repeats=False))
         for states in options["em_states"]:
             settings = {
                 "curve": "em",
@@ -80,7 +80,7 @@ def cells(data: Data, options: Options) -> list[Cell]:
                 "iterations": options["em_iterations"],
                 **em_options,
             }
-            found.append(Cell(f"{tagset}/em/{states}", settings))
+            planned.append(Cell(f"{tagset}/em/{states}", settings))
         for states in options["convergence_states"]:
             settings = {
                 "curve": "convergence",
@@ -88,11 +88,11 @@ def cells(data: Data, options: Options) -> list[Cell]:
                 "steps": options["convergence_steps"],
                 **em_options,
             }
-            found.append(Cell(f"{tagset}/convergence/{states}", settings))
+            planned.append(Cell(f"{tagset}/convergence/{states}", settings))
         for method in options["remedies"]:
             settings = {**common, "curve": "remedy", "method": method, "states": options["remedy_states"]}
-            found.append(Cell(f"{tagset}/remedy/{method}", settings))
-    return found
+            planned.append(Cell(f"{tagset}/remedy/{method}", settings))
+    return planned
 
 
 def measure(task: Task) -> dict[str, Any]:
