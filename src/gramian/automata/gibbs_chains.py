@@ -130,10 +130,10 @@ class _Competition:
             )
 
         finished: list[Chain] = []
-        about = f"chains of round {number + 1} of {len(ROUNDS)}"
+        description = f"chains of round {number + 1} of {len(ROUNDS)}"
         for chain in self.pool.map(advance, range(lane, lane + len(chains)), chains):
             finished.append(chain)
-            tell_progress(_log, about, len(finished), len(chains))
+            tell_progress(_log, description, len(finished), len(chains))
         return sorted(finished, key=lambda chain: -chain.mean)
 
 

@@ -154,10 +154,10 @@ class SpectralWFA(SequenceLearner):
         heavy = int(np.count_nonzero(values >= self.minimum_mass * values.sum()))
         counted = factors.truncated(max(1, min(rank, heavy, len(values))))
         raw = counted.convert(self.statistic, "string")
-        self.diagnostics_ = found = SpectralDiagnostics.of(raw, factors, sample)
+        self.diagnostics_ = diagnostics = SpectralDiagnostics.of(raw, factors, sample)
         if self.repair is None:
-            _log.info("%d states; total mass %.4f", found.n_states, found.total_mass)
-            _log.info("%.1f %% of the training strings score below zero", 100 * found.negative_share)
+            _log.info("%d states; total mass %.4f", diagnostics.n_states, diagnostics.total_mass)
+            _log.info("%.1f %% of the training strings score below zero", 100 * diagnostics.negative_share)
         return self._repaired(raw, sample)
 
     def _factors(self, sample: Sequences, size: int, rank: int) -> SpectralFactors:

@@ -134,7 +134,7 @@ def fill_chart(grammar: LPCFG, emission: Array, semiring: Semiring = LOG) -> Cha
     for table, edge in reversed(edges):
         vectors = [outside[edge[0]], *(inside[child] for child in edge[1:])]
         for axis, child in enumerate(edge[1:], start=1):
-            others = [None if place == axis else vector for place, vector in enumerate(vectors)]
+            others = [None if other_axis == axis else vector for other_axis, vector in enumerate(vectors)]
             outside[child] = semiring.add(outside[child], semiring.contract(table, others, keep=axis))
     return Chart(semiring, n, total, inside, outside, roots, edges)
 
@@ -198,6 +198,8 @@ def best_derivation(grammar: LPCFG, emission: Array) -> Derivation | None:
             if values.max() > best:
                 best = values.max()
                 states = np.unravel_index(values.argmax(), values.shape)
-                below = [(child, int(place)) for child, place in zip(edge[1:], states, strict=True)]
+                below = [
+                    (child, int(child_state)) for child, child_state in zip(edge[1:], states, strict=True)
+                ]
         stack.extend(reversed(below))
     return Derivation(tuple(nodes), chart.total)

@@ -45,7 +45,7 @@ def labels_of(grammar: LPCFG, item: Item) -> list[Label]:
     name = grammar.symbols[symbol]
     names = [] if is_intermediate(name) else split_chain(name)
     is_tag = symbol >= grammar.n_phrases
-    return [(is_tag and place == len(names) - 1, one, start, end) for place, one in enumerate(names)]
+    return [(is_tag and level == len(names) - 1, name, start, end) for level, name in enumerate(names)]
 
 
 def label_posteriors(grammar: LPCFG, items: Mapping[Item, float]) -> dict[Label, float]:
@@ -77,7 +77,9 @@ def terms(grammar: LPCFG, chart: Chart, decoder: str, recall_penalty: float) -> 
         labels = label_posteriors(grammar, items)
 
         def recall(item: Item) -> float:
-            return sum(labels[one] - (0.0 if one[0] else recall_penalty) for one in labels_of(grammar, item))
+            return sum(
+                labels[label] - (0.0 if label[0] else recall_penalty) for label in labels_of(grammar, item)
+            )
 
         return Terms(recall, lambda edge: bar(edges[edge]), lambda item: bar(roots[item]))
     if decoder == "max-marginal-sum":

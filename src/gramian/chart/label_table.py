@@ -50,14 +50,14 @@ def label_table(symbols: tuple[str, ...], n_phrases: int) -> LabelTable:
     (('S', 'VP', 'NN'), ((), ('S',), ('VP', 'S'), ('NN',)))
     """
     keys = []
-    for place, symbol in enumerate(symbols):
+    for index, symbol in enumerate(symbols):
         labels = [] if is_intermediate(symbol) else split_chain(symbol)
         kinds = ["phrase"] * len(labels)
-        if place >= n_phrases:
+        if index >= n_phrases:
             kinds[-1] = "tag"
         keys.append(list(zip(kinds, labels, strict=True)))
     distinct = sorted({key for row in keys for key in row})  # phrases before tags
-    number = {key: place for place, key in enumerate(distinct)}
+    number = {key: index for index, key in enumerate(distinct)}
     return LabelTable(
         names=tuple(label for _, label in distinct),
         n_phrase_labels=sum(kind == "phrase" for kind, _ in distinct),

@@ -21,12 +21,12 @@ def inside_outside(
     n_items, n_edges = len(forest.item_symbol), len(forest.edge_left)
 
     def states_of(item: int) -> list[int]:
-        found = []
+        labels = []
         state = int(states.first_state[item])
         while state >= 0:
-            found.append(state)
+            labels.append(state)
             state = int(states.next_state[state])
-        return found
+        return labels
 
     def pairs_of(item: int, state: int) -> list[tuple[int, int, list[int]]]:
         """Pair, edge, and the states of the children."""

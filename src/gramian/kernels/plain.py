@@ -17,11 +17,11 @@ _config: Any = numba.config
 
 def keep(dispatcher: Any) -> None:
     """Have numba keep a compiled kernel, as ``njit(cache=True)`` does."""
-    own = store.directories("plain")[1]
-    if own is None or not Path(dispatcher.py_func.__code__.co_filename).is_relative_to(store.PACKAGE):
+    directory = store.directories("plain")[1]
+    if directory is None or not Path(dispatcher.py_func.__code__.co_filename).is_relative_to(store.PACKAGE):
         return
-    _remove_damaged(own)
-    usual, _config.CACHE_DIR = _config.CACHE_DIR, str(own)
+    _remove_damaged(directory)
+    usual, _config.CACHE_DIR = _config.CACHE_DIR, str(directory)
     try:
         dispatcher.enable_caching()
     finally:

@@ -80,7 +80,7 @@ def templates(
         template_numbers.append(first * scheme.number & _WORD)
         rows.append(row)
         first += 1
-    n_places, n_sums = 1 + max(place for place, _ in places.values()), 1 + scheme.values[-1][0]
+    n_places, n_sums = 1 + max(position for position, _ in places.values()), 1 + scheme.values[-1][0]
     classes = np.zeros((n_sums, max(map(len, small.values()), default=1), len(rows)), np.uint64)
     masks, factors = np.zeros((len(given), len(rows)), np.uint64), np.zeros(len(given), np.uint64)
     terms, term_factors = [], []
@@ -92,8 +92,8 @@ def templates(
                 masks[given.index(value), template], factors[given.index(value)] = _WORD, factor & _WORD
             elif value != ".":
                 view, letter, offset = _SEEN.fullmatch(value).groups("0")  # type: ignore[union-attr]
-                place, column = places[letter]
-                terms.append((which, place, views.index(view), column + int(offset), template))
+                position, column = places[letter]
+                terms.append((which, position, views.index(view), column + int(offset), template))
                 term_factors.append(factor & _WORD)
     numbers, term_array = np.array(template_numbers, np.uint64), np.array(terms, np.int64)
     return Templates(

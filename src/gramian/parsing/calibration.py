@@ -77,8 +77,8 @@ class Curve:
             return value, away - (sign * expit(-margin)) @ columns
 
         bounds = [(0, None), (0, None), (None, None)]
-        found = minimize(loss, identity, jac=True, method="L-BFGS-B", bounds=bounds)
-        return cls(*(float(f"{weight:.6g}") for weight in found.x))
+        optimum = minimize(loss, identity, jac=True, method="L-BFGS-B", bounds=bounds)
+        return cls(*(float(f"{weight:.6g}") for weight in optimum.x))
 
 
 @dataclass(frozen=True)

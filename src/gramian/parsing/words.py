@@ -49,10 +49,10 @@ class WordTable:
         self, tokens: Sequence[str], given: Sequence[Mapping[str, float] | None] | None = None
     ) -> list[Word]:
         """Return the words of a sentence; of each, `given` may have the tags it is restricted to."""
-        words = [self.look_up(token, place == 0) for place, token in enumerate(tokens)]
-        for place, weights in enumerate(given or ()):
+        words = [self.look_up(token, index == 0) for index, token in enumerate(tokens)]
+        for index, weights in enumerate(given or ()):
             if weights is not None:
-                words[place] = self.restrict(words[place], weights)
+                words[index] = self.restrict(words[index], weights)
         return words
 
     def knows(self, word: str) -> bool:
@@ -76,15 +76,15 @@ class WordTable:
         """
         scores = word.scores
         prior = self._lexicon.tag_prior
-        own = np.zeros(len(prior))
-        own[scores.tags] = scores.coarse * prior[scores.tags]
+        allowed = np.zeros(len(prior))
+        allowed[scores.tags] = scores.coarse * prior[scores.tags]
         tags: list[int] = []
         chances: list[float] = []
         for tag, weight in weights.items():
             numbers = self._numbers.get(tag)
             if numbers is None or not 0 < weight < _MOST_WEIGHT:
                 continue
-            shares = own[numbers] if own[numbers].any() else prior[numbers].astype(np.float64)
+            shares = allowed[numbers] if allowed[numbers].any() else prior[numbers].astype(np.float64)
             for number, share in zip(numbers, (weight * shares / shares.sum()).tolist(), strict=True):
                 if share > 0:
                     tags.append(number)
@@ -106,8 +106,8 @@ class WordTable:
     def top_tag(self, word: Word) -> str:
         """Return the treebank's name of the most probable tag."""
         scores = word.scores
-        place = int((scores.coarse * self._lexicon.tag_prior[scores.tags]).argmax())
-        return split_chain(self._lexicon.tags[scores.tags[place]])[-1]
+        best = int((scores.coarse * self._lexicon.tag_prior[scores.tags]).argmax())
+        return split_chain(self._lexicon.tags[scores.tags[best]])[-1]
 
     def _rescored(self, word: Word, tags: list[int], chances: list[float]) -> Word:
         lexicon = self._lexicon

@@ -114,10 +114,10 @@ def read_manifest(storage: Storage, name: str, number: int) -> Manifest | None:
     return manifest
 
 
-def _read(kind: type[_Document], storage: Storage, name: str, what: str) -> _Document | None:
+def _read(kind: type[_Document], storage: Storage, name: str, description: str) -> _Document | None:
     if (data := storage.read(name)) is None:
         return None
-    return read_document(kind, data, f"{storage.address}/{name}", name=what, hint=_HINT)
+    return read_document(kind, data, f"{storage.address}/{name}", name=description, hint=_HINT)
 
 
 def why_again(

@@ -50,49 +50,49 @@ def run_on_pool(
     lost: Counter[int] = Counter()
     longest, exhausted = 0.0, False
 
-    def begin(place: int) -> None:
-        running[pool.begin(held[place])] = _Running(place, monotonic())
+    def begin(index: int) -> None:
+        running[pool.begin(held[index])] = _Running(index, monotonic())
 
     try:
         while True:
             room = pool.room()
             while not exhausted and len(waiting) < room + _AHEAD:
-                place, task = next(tasks, (-1, None))
-                exhausted = place < 0
+                index, task = next(tasks, (-1, None))
+                exhausted = index < 0
                 if not exhausted:
-                    held[place] = task
-                    waiting.append(place)
+                    held[index] = task
+                    waiting.append(index)
             for _ in range(min(room, len(waiting))):
                 begin(waiting.popleft())
             if not running and not waiting and exhausted:
                 return
             for number, result in pool.finished(_WAIT):
-                one = running.pop(number)
-                if one.place not in held:
+                task_running = running.pop(number)
+                if task_running.place not in held:
                     continue  # it was done twice
                 if result is None:
-                    lost[one.place] += 1
-                    if lost[one.place] < tries and not _is_running(one.place, running):
+                    lost[task_running.place] += 1
+                    if lost[task_running.place] < tries and not _is_running(task_running.place, running):
                         _log.info("a worker died; what it had is done again")
-                        waiting.appendleft(one.place)
-                    if lost[one.place] < tries:
+                        waiting.appendleft(task_running.place)
+                    if lost[task_running.place] < tries:
                         continue
                     result = f"the process that ran it died {tries} times; was it killed, or out of memory?"
-                for twin in [other for other, it in running.items() if it.place == one.place]:
+                for twin in [other for other, it in running.items() if it.place == task_running.place]:
                     pool.drop(twin)
                     del running[twin]
-                longest = max(longest, monotonic() - one.began)
-                yield one.place, held.pop(one.place), result
+                longest = max(longest, monotonic() - task_running.began)
+                yield task_running.place, held.pop(task_running.place), result
             if doubles:
-                for place in _late(pool, running, longest):
+                for index in _late(pool, running, longest):
                     if exhausted and not waiting and pool.room() > 0:
-                        begin(place)
+                        begin(index)
     finally:
         pool.close()
 
 
-def _is_running(place: int, running: dict[int, _Running]) -> bool:
-    return any(one.place == place for one in running.values())
+def _is_running(index: int, running: dict[int, _Running]) -> bool:
+    return any(other.place == index for other in running.values())
 
 
 def _late(pool: WorkerPool[_Result], running: dict[int, _Running], longest: float) -> list[int]:
@@ -101,14 +101,14 @@ def _late(pool: WorkerPool[_Result], running: dict[int, _Running], longest: floa
         return []
     limit = max(_LEAST_LATE, _LATE * longest)
     now = monotonic()
-    for number, one in running.items():
-        if now - one.began > limit and not one.late:
-            one.late = True
+    for number, other in running.items():
+        if now - other.began > limit and not other.late:
+            other.late = True
             _log.info(
                 "%s has had its task for %.0f s, and no other took longer than %.0f s: another will do it too",
                 pool.where(number),
-                now - one.began,
+                now - other.began,
                 longest,
             )
-    counts = Counter(one.place for one in running.values())
-    return [one.place for one in running.values() if one.late and counts[one.place] == 1]
+    counts = Counter(other.place for other in running.values())
+    return [other.place for other in running.values() if other.late and counts[other.place] == 1]

@@ -71,9 +71,9 @@ def plan_members(
     for number in range(models):
         turn = number // len(directions)
         scheme = schemes[turn % len(schemes)]
-        own = LEVELS[turn // len(schemes) % len(LEVELS)] if level is None else level
+        noise_level = LEVELS[turn // len(schemes) % len(LEVELS)] if level is None else level
         direction = directions[number % len(directions)]
-        members.append(Member(seed + number, direction, scheme, own if scheme else 0.0))
+        members.append(Member(seed + number, direction, scheme, noise_level if scheme else 0.0))
     return members
 
 
@@ -179,8 +179,8 @@ class MemberTask:
         every = round(1 / net.held_out) if net.held_out else len(trees) + 1
         judges = trees[every - 1 :: every]
         learnt = [tree for number, tree in enumerate(trees, 1) if number % every]
-        own, others = (sum(len(tree.words) for tree in part) for part in (learnt, silver))
-        net.fit([*learnt * max(1, round(others / max(1, own))), *silver], judges=judges)
+        n_own_words, others = (sum(len(tree.words) for tree in part) for part in (learnt, silver))
+        net.fit([*learnt * max(1, round(others / max(1, n_own_words))), *silver], judges=judges)
 
 
 def member_tasks(
@@ -189,9 +189,9 @@ def member_tasks(
     """Return the tasks of the members that settings ask for, experts first, since they take longest; `folder` as in a task."""
     kept = None if folder is None else str(folder)
     again = settings.n_models > len(settings.directions)
-    about = data.key, settings.method, settings.learner_parameters()
+    identity = data.key, settings.method, settings.learner_parameters()
     tasks = [
-        MemberTask(*about, member, settings.compress, folder=kept, again=again)
+        MemberTask(*identity, member, settings.compress, folder=kept, again=again)
         for member in plan_members(
             settings.n_models,
             settings.noise.kind,
@@ -202,8 +202,8 @@ def member_tasks(
     ]
     return [
         *(
-            replace(tasks[0], method=name, parameters=own, compact=True)
-            for name, own in settings.expert_parameters().items()
+            replace(tasks[0], method=name, parameters=parameters, compact=True)
+            for name, parameters in settings.expert_parameters().items()
         ),
         *tasks,
     ]

@@ -48,18 +48,18 @@ class TokenCodes(dict[str, int]):
 
     def encode_tree(self, tree: Tree) -> npt.NDArray[np.int32]:
         """Return the codes of the tokens of a tree."""
-        found: list[int] = []
+        codes: list[int] = []
         pending: list[Tree | None] = [tree]
         while pending:
             node = pending.pop()
             if node is None:
-                found.append(-1)
+                codes.append(-1)
                 continue
-            found.append(self[f"({node.label}"])
+            codes.append(self[f"({node.label}"])
             if node.word is not None:
-                found.append(self[escape_word(node.word)])
+                codes.append(self[escape_word(node.word)])
             pending += [None, *reversed(node.children)]
-        return np.array(found, np.int32)
+        return np.array(codes, np.int32)
 
     def encode_files(self, source: Source) -> npt.NDArray[np.int32] | None:
         """Return the codes of all tokens of a file, folder or stream; None if there are none, or a bracket may be missing."""

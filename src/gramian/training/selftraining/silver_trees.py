@@ -46,9 +46,9 @@ class SilverTrees:
     @classmethod
     def joined(cls, parts: Iterable[SilverTrees]) -> SilverTrees:
         """Put shards side by side, those without trees left out."""
-        found = [part for part in parts if len(part)]
-        shards = [shard for part in found for shard in part.shards]
-        return cls(tuple(shards), tuple([size for part in found for size in part.sizes]))
+        present = [part for part in parts if len(part)]
+        shards = [shard for part in present for shard in part.shards]
+        return cls(tuple(shards), tuple([size for part in present for size in part.sizes]))
 
     def __len__(self) -> int:
         return sum(self.sizes)
@@ -64,16 +64,16 @@ class SilverTrees:
     def parted(self, most: int) -> tuple[SilverTrees, list[SilverTrees]]:
         """Return shards from everywhere with about `most` trees in all, and the others, some at a time."""
         step = max(1, -(-len(self) // most))
-        near = [place for place in range(len(self.shards)) if place % step == 0]
-        far = [place for place in range(len(self.shards)) if place % step]
+        near = [index for index in range(len(self.shards)) if index % step == 0]
+        far = [index for index in range(len(self.shards)) if index % step]
         return self._some(near), [
             self._some(far[first : first + _TOGETHER]) for first in range(0, len(far), _TOGETHER)
         ]
 
     def _some(self, places: Sequence[int]) -> SilverTrees:
         return SilverTrees(
-            tuple([self.shards[place] for place in places]),
-            tuple([self.sizes[place] for place in places]),
+            tuple([self.shards[index] for index in places]),
+            tuple([self.sizes[index] for index in places]),
             self.scale,
         )
 
