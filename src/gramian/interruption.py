@@ -92,7 +92,7 @@ def _interrupt(number: int, frame: Any) -> None:
 
 
 def _is_fragile(frame: Any) -> bool:
-    """Whether Python is called by numba, whose C code goes on with an exception that it does not expect."""
+    """Whether Python is called by numba, whose C code continues with an exception that it does not expect."""
     if frame.f_code.co_filename == "<string>" and frame.f_code.co_name == "<lambda>":
         return True  # a named tuple is made, perhaps by compiled code
     while frame is not None:

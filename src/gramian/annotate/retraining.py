@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from gramian.annotate.proposals import LabelSet, Proposer, usual_tags
 from gramian.errors import OptionError
 from gramian.evaluate import score
 from gramian.parsing.parser import Parser
+from gramian.progress import handled
 from gramian.trees import Tree
 
 MIN_TREES = 5
@@ -41,7 +41,7 @@ def train_proposer(trees: Sequence[Tree], labels: LabelSet, n_states: int = 4) -
     from gramian.training import TrainingSettings, train  # needs scikit-learn, which annotating does not
 
     options = {"method": "spectral-cluster", "n_states": n_states, "ensemble_size": 1, "preset": "whole"}
-    with warnings.catch_warnings(), _quiet():
+    with warnings.catch_warnings(), handled(logging.NullHandler(), logging.WARNING):
         warnings.simplefilter("ignore")  # few trees have fewer different nodes than states
         model = train(trees, TrainingSettings.of(options))
     return Proposer(Parser(model), labels, usual_tags(trees))
@@ -73,15 +73,3 @@ def retrain(trees: Sequence[Tree], labels: LabelSet, first: Parser | None = None
     ).f1_gold_tags
     f1 = score(gold, parsed).f1_gold_tags
     return Retrained(old if first_f1 > f1 else new, len(trees), f1, first_f1, first_f1 > f1)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the progress of short trainings out of the log."""
-    log = logging.getLogger("gramian")
-    level = log.level
-    log.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        log.setLevel(level)

@@ -9,7 +9,7 @@ frequencies of the moves. There are two ways:
 ``own``        All strings draw transitions, clusters of outliers do not count, and a target of few of the moves does not force a merge: its
                moves are redirected to the most frequent target. More states are left, and all strings can be followed.
 
-How many moves go elsewhere than the model's own state vectors do is told with the automaton.
+The automaton comes with the share of moves that go elsewhere than the model's own state vectors.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Gibbs chains that compete on held-out strings: after each round the better part goes on.
+"""Gibbs chains that compete on held-out strings: the better ones continue after each round.
 
 Each sweep of a chain draws the state paths of all strings given the weights (forward filtering, backward sampling), then the weights
 given the paths' counts (Dirichlet); the models of the kept sweeps are averaged. Shibata and Yoshinaka won PAutomaC with a (collapsed)

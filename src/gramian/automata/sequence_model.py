@@ -22,7 +22,7 @@ _MOST_WEIGHTS = 1 << 27  # of one automaton, a gigabyte
 
 
 class SequenceModel(ABC):
-    """A function on strings that also predicts how a string goes on.
+    """A function on strings that also predicts how a string continues.
 
     Attributes
     ----------

@@ -30,7 +30,7 @@ class WFA(SequenceModel):
 
     Examples
     --------
-    A coin that says ``a`` and goes on with probability one half:
+    A coin that says ``a`` and continues with probability one half:
 
     >>> coin = WFA([1.0], [0.5], [[[0.5]]], ("a",))
     >>> coin.score([[], ["a"], ["a", "a"], ["b"]])

@@ -23,7 +23,7 @@ from gramian.interruption import interruptible, was_interrupted
 
 __all__ = ["app", "main"]
 
-# The commands in the order of the help; each is a file, and a function in it of that name if none is told.
+# The commands in the order of the help: file and, where its name differs, function.
 _FUNCTIONS = {
     "inspect": "", "convert": "", "split": "", "eval": "evaluate", "train": "", "parse": "", "search": "", "edit": "", "complexity": "",
     "models": "", "sample": "", "compress": "", "experiment": "", "serve": "", "doctor": "", "dep": "", "wfa": "",

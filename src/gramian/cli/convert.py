@@ -16,7 +16,7 @@ from gramian.errors import InputError, OptionError
 if TYPE_CHECKING:
     from gramian.trees import AnnotationScheme, HeadRules, NormaliseOptions, Sentence, Tree
 
-_LOOKED_AT = 300  # trees from which is told whether head rules fit
+_LOOKED_AT = 300  # trees on which head rules are tested
 _LEAST_FIT = 0.8  # rules of another treebank with some of the same labels find less
 TreebankOutput: TypeAlias = Literal[
     "normalised", "binarised", "debinarised", "tokens", "tagged", "dependencies"
@@ -73,7 +73,7 @@ def convert(
     from gramian.io.output import write_lines
     from gramian.trees import HeadRules, read_conllu, read_trees
     from gramian.trees.scheme import DEFAULT_SCHEME, annotation_scheme, find_scheme
-    from gramian.trees.treebank_formats import detect_format
+    from gramian.trees.treebank_reading import detect_format
 
     report = _Report(quiet)
     changes: dict[str, Any] = {

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 app = command_group("dep", "Train, apply, evaluate and draw dependency grammars.")
 
 _NONE_LEFT_OUT = "mend the sentence; none can be left out, or the sentences would no longer fit"
-_LOOKED_AT = 20  # sentences from which is told whether the model knows the tags
+_LOOKED_AT = 20  # sentences on which is tested whether the model knows the tags
 _LEAST_KNOWN = 0.5
 _CONFIDENCE = re.compile(r"(?:^|\|)Confidence=([01]\.\d+)")
 _MODEL = typer.Option(..., "--model", "-m", help="Model file of 'gramian dep train'.")

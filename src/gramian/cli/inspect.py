@@ -55,7 +55,7 @@ def inspect(
     from gramian.trees import read_conllu, read_trees
     from gramian.trees.scheme import find_scheme
     from gramian.trees.survey import DependencySurvey, survey_dependencies, survey_trees
-    from gramian.trees.treebank_formats import detect_format
+    from gramian.trees.treebank_reading import detect_format
 
     source, kind = detect_format(file)
     broken: list[InputError] = []

@@ -34,7 +34,7 @@ def split(
     """
     from gramian.io.output import check_folder, check_output, writing
     from gramian.trees import read_conllu, read_trees
-    from gramian.trees.treebank_formats import detect_format
+    from gramian.trees.treebank_reading import detect_format
 
     shares = {"train": train, "dev": dev, "test": test}
     if sum(shares.values()) <= 0:

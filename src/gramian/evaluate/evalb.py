@@ -225,7 +225,7 @@ class _GoldSentence:
         if index == len(theirs):
             return f"the prediction ends after {index} of {len(ours)} words, before {ours[index]!r}"
         if index == len(ours):
-            return f"the prediction goes on after gold's {index} words with {theirs[index]!r}"
+            return f"the prediction continues after gold's {index} words with {theirs[index]!r}"
         return f"word {index + 1} is {ours[index]!r} in gold, {theirs[index]!r} in the prediction"
 
     def compare(self, number: int, outline: Outline, labels: LabelMapping) -> _Comparison:

@@ -28,7 +28,7 @@ class Data:
 
     @classmethod
     def of(cls, name: str, files: dict[str, Path], problem: str = "no files", hint: str = "") -> Data:
-        """Return the data of these files; none are a fault, told by `problem` and a `hint`."""
+        """Return the data of these files; InputError with `problem` and `hint` if there are none."""
         if not files:
             raise InputError(problem, name, hint=hint)
         total = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""Running a plan: every finished run is kept, so that a run that was stopped goes on; then files and report are written."""
+"""Run a plan: finished runs are saved, so that an interrupted experiment resumes; then files and the report are written."""
 
 from __future__ import annotations
 

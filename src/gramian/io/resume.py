@@ -1,4 +1,4 @@
-"""Output that goes on where a stopped command was: what is finished lies in a hidden file beside it until all is."""
+"""Output of a command that resumes after an interruption: finished records are kept in a hidden file beside it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A file cut into shards of bounded size, so that each can be parsed for itself and gives what it would within the whole.
 
-Cuts lie where no sentence goes on: between lines, empty lines, sentences of CoNLL-U, or rows of a table; of decompressed text they are
+Cuts lie between sentences: between lines, empty lines, sentences of CoNLL-U, or rows of a table; of decompressed text they are
 places in bytes, of tables numbers of rows. What a reader must know of all that lies before, the number of the line say, goes with each cut.
 """
 
@@ -50,7 +50,7 @@ class Shard:
     sha256: Sha256
     line: Count = 0  # lines before
     character: Count = 0  # characters before
-    document: str = ""  # of CoNLL-U, that which goes on
+    document: str = ""  # of CoNLL-U, the one that continues
     sentence: Count = 0  # sentences of it that lie before
 
 

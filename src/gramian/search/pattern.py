@@ -54,7 +54,7 @@ class NodeTest:
 
     @property
     def is_by_name(self) -> bool:
-        """Whether a word that passes may stand for its tag as child or sister."""
+        """Whether a word that passes may stand for its tag as child or sibling."""
         return bool(self.names) and not self.negated
 
     @property

@@ -1,6 +1,6 @@
 """The readable reference of patterns: the nodes of one tree that match, and the nodes that its names capture.
 
-Words are nodes of their own, below their tags. A word that a pattern names also stands for its tag as child or sister: in
+Words are nodes of their own, below their tags. A word that a pattern names also stands for its tag as child or sibling: in
 ``(PP (IN of) (NP ...))`` both ``IN < of`` and ``PP < of`` hold. :mod:`gramian.search.table_match` counts matches in thousands of trees
 at a time.
 """
@@ -182,20 +182,18 @@ def matches(pattern: NodePattern, tree: Tree, rules: HeadRules | None = None) ->
     ...     print(match.start, match.end, match.captures["whose"][0])
     0 4 (NP (NN war))
     """
-    return list(_matches(pattern, tree, rules, first_only=True))
+    return list(matches_in_every_way(pattern, tree, rules, most=1))
 
 
-def matches_in_every_way(pattern: NodePattern, tree: Tree, rules: HeadRules | None = None) -> Iterator[Match]:
-    """Yield the matching nodes of a tree, each with every way in which its names capture nodes."""
-    return _matches(pattern, tree, rules, first_only=False)
-
-
-def _matches(pattern: NodePattern, tree: Tree, rules: HeadRules | None, first_only: bool) -> Iterator[Match]:
+def matches_in_every_way(
+    pattern: NodePattern, tree: Tree, rules: HeadRules | None = None, most: int | None = None
+) -> Iterator[Match]:
+    """Yield the matching nodes of a tree, each with every way, or at most `most`, in which its names capture nodes."""
     if tree.is_empty:
         return
     view = TreeNodes(tree, rules or _default_rules())
     for node in view.nodes:
-        for bound in islice(_bindings(pattern, node, view, _Bindings()), 1 if first_only else None):
+        for bound in islice(_bindings(pattern, node, view, _Bindings()), most):
             captures = {name: (named.tree, named.start, named.end) for name, named in bound.nodes.items()}
             numbers = {name: named.number for name, named in bound.nodes.items()}
             yield Match(node.tree, node.start, node.end, captures, numbers, bound.variables)

@@ -135,7 +135,7 @@ class TaskFolder:
             self.path.rmdir()
 
     def find(self, task: Any) -> Outcome | None:
-        """Return the outcome of a task that was finished before; an invalid file counts as none, and is told of."""
+        """Return the outcome of a task that was finished before; an invalid file counts as none and is reported."""
         try:
             text = self.file(task).read_bytes()
         except OSError:

@@ -1,6 +1,6 @@
 """Bracket text to token codes: the only part of corpus reading that touches strings.
 
-Each distinct token is looked up once in a dictionary; what goes on to the kernels is one int32 per token.
+Each distinct token is looked up once in a dictionary; kernels get one int32 per token.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class NodeView:
 
     @cached_property
     def sibling(self) -> Column:
-        """Node number of the sister, -1 if there is none."""
+        """Node number of the sibling, -1 if there is none."""
         sisters = self.right[self.parent], self.left[self.parent]
         return np.select([self.side == 0, self.side == 1], sisters, -1)
 

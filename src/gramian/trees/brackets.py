@@ -53,7 +53,7 @@ def read_trees(
     Parameters
     ----------
     source : path, "-" or open file
-        A file (plain, gzip or xz, told by content), a folder whose files are read in sorted order, or stdin.
+        A file (plain, gzip or xz, detected by content), a folder whose files are read in sorted order, or stdin.
     broken : {"raise", "skip"}
         What to do about a tree that cannot be read.
     spaces : {"join", "reject"}

@@ -1,4 +1,4 @@
-"""Reading files of trees: the loop over files and faults, and the division of bracket text into whole trees.
+"""Reading files of trees: their format, the loop over files and faults, and the division of bracket text into whole trees.
 
 Brackets are only counted here, so that memory is bounded by the longest tree; :mod:`gramian.trees.brackets` parses the text.
 """
@@ -10,11 +10,13 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, islice
-from typing import Generic, TypeVar, cast
+from typing import Generic, Literal, TypeAlias, TypeVar, cast
 
 from gramian.errors import InputError, OptionError
-from gramian.io.reading import Source, TextLines, expand, open_text, source_name
+from gramian.io.reading import Source, TextLines, expand, open_text, peek_text, source_name
 from gramian.trees.tree import SPACE
+
+TreebankFormat: TypeAlias = Literal["brackets", "conllu"]
 
 Fault = TypeVar("Fault", bound=InputError)
 Item = TypeVar("Item")
@@ -29,6 +31,25 @@ _BRACKET = re.compile(r"[()]")
 _NO_BRACKETS = re.compile(r"[^()]+")
 _LONG_TEXT = 1 << 17
 _END_OF_TREES = SPACE + ")"
+
+
+def detect_format(source: Source) -> tuple[Source, TreebankFormat]:
+    """Return a source that still has all of `source` to be read, and what it holds; InputError if it starts like neither."""
+    source_left, start = peek_text(source)
+    first = start.strip().split("\n", 1)[0]
+    if first.startswith("("):
+        return source_left, "brackets"
+    if first.startswith("#") or "\t" in first:
+        return source_left, "conllu"
+    if "(" in first or not first:
+        return source_left, "brackets"
+    raise InputError(
+        "this is neither bracketed trees nor CoNLL-U",
+        source_name(source),
+        1,
+        excerpt=first,
+        hint="trees start with '(', CoNLL-U with '#' or ten columns separated by tabs",
+    )
 
 
 def whole_trees(lines: Iterable[str]) -> Iterator[tuple[int, str]]:

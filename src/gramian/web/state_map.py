@@ -22,7 +22,7 @@ _NEAREST = 3
 class StateMap(NamedTuple):
     """Places of the states of a symbol, by number, the share of the variance that the plane keeps, and the states most alike to each.
 
-    Whoever is alike is told by the whole distance, not by that in the plane.
+    Similarity is measured by the whole distance, not by that in the plane.
     """
 
     points: list[tuple[float, float]]

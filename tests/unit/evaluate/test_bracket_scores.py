@@ -183,7 +183,7 @@ def test_another_word_is_an_error_with_its_place() -> None:
         score(parse("(S (N x))", "(S (N a) (N b))"), parse("(S (N x))", "(S (N a))"))
     with pytest.raises(
         ScoreError,
-        match=r"^sentence 2 \(line 2 .*\): the prediction goes on after gold's 2 words with 'c'$",
+        match=r"^sentence 2 \(line 2 .*\): the prediction continues after gold's 2 words with 'c'$",
     ):
         score(gold, parse("(S (N a))", "(S (N a) (N b) (N c))"))
 

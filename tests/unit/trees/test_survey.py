@@ -9,7 +9,7 @@ import pytest
 from gramian.errors import InputError
 from gramian.trees import read_conllu, read_trees
 from gramian.trees.survey import survey_dependencies, survey_trees
-from gramian.trees.treebank_formats import detect_format
+from gramian.trees.treebank_reading import detect_format
 
 TREES = """\
 ( (S (NP-SBJ (PRP I)) (VP (VBP see) (NP (NP (DT a) (NN dog)) (PP (IN in) (NP (-NONE- *)))))))

@@ -1,6 +1,6 @@
 """Every treebank of a folder, for every learner: tables 1 to 3 of Narayan and Cohen (2016), on what treebanks you have.
 
-Each folder with a train and a dev file is a treebank; its labels tell its habits (case in tags, functions in labels), see
+Each folder with a train and a dev file is a treebank; its annotation scheme (case in tags, functions in labels) is detected by
 :func:`gramian.trees.scheme.detect_scheme`. Penn-style treebanks are scored as COLLINS.prm says, others as the SPMRL shared tasks do.
 """
 

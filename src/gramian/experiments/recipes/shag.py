@@ -1,6 +1,6 @@
 """Split head-automata grammars: states against attachment score, and what an automaton found (Balle et al. 2014, figures 8-10 and 12).
 
-As published, marginals are decoded as they are; in how many sentences they are no distribution is told in every table. The same with the
+As published, marginals are decoded as they are; every table counts the sentences in which they are no distribution. The same with the
 help of a smoothed DET+F grammar there, gramian's own way, stands beside it. Deterministic approximations are drawn in the published
 way and in gramian's, and compared for all heads.
 """
