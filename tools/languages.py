@@ -1,4 +1,4 @@
-"""Models of other languages, each a small package of its own under models/, built from a folder of treebanks.
+"""Models of other languages, each a small package of its own with a model card under models/, built from a folder of treebanks.
 
     python -m tools.languages DATA [LANGUAGE ...] [--models FOLDER] [--jobs 2]
 
@@ -107,11 +107,10 @@ _README = """\
 
 A model of {name} for gramian: `gramian parse -m {code}`, `gramian.load("{code}")`.
 
-{attribution}
+It was made by `python -m tools.languages DATA {code}`, which trains as `gramian train {treebank}/train.mrg --dev {treebank}/dev.mrg`
+does{told}.
 
-The model is under {licence}, apart from gramian's own licence. It was made by `python -m tools.languages DATA {code}`, which trains as
-`gramian train {treebank}/train.mrg --dev {treebank}/dev.mrg` does{told}.
-"""
+{card}"""
 
 
 def build(code: str, data: Path, models: Path, jobs: int) -> dict[str, object]:
@@ -145,7 +144,7 @@ def build(code: str, data: Path, models: Path, jobs: int) -> dict[str, object]:
         raise SystemExit(
             f"the model of {language.name} has {size:,} bytes, and at most {LARGEST:,} are allowed"
         )
-    describe(code, package)
+    describe(code, package, model)
     tokenizer = None if model.text is None else model.text.tokenizer
     return {
         "bytes": size,
@@ -167,14 +166,16 @@ def lightened(model: Model, dev: str) -> Model:
     return replace(model, metrics=dict(model.metrics) | found)
 
 
-def describe(code: str, package: Path) -> None:
-    """Write what a package has beside its model."""
+def describe(code: str, package: Path, model: Model) -> None:
+    """Write what a package has beside its model: its card is the README."""
     from gramian import __version__
+    from gramian.interop.hub import model_facts
     from gramian.io.output import writing
 
     options = ", ".join(f"{name} {value}" for name, value in LANGUAGES[code].options.items())
     told = f" ({options})" if options else ""
     facts = {"code": code, "version": __version__, "told": told, **LANGUAGES[code]._asdict()}
+    facts["card"] = model_facts(model, LANGUAGES[code].licence)
     texts = {"pyproject.toml": _PROJECT, "README.md": _README, "LICENSE.md": _LICENCE}
     texts[f"gramian_{code}/__init__.py"] = '"""A model of {name} for gramian."""\n'
     for name, text in texts.items():

@@ -35,6 +35,8 @@ import gramian.interop.hub
 parser = gramian.interop.hub.load_from_hub("{repository}")
 ```
 
+{facts}"""
+_FACTS = """\
 ## Training data
 
 {data}
@@ -51,6 +53,7 @@ parser = gramian.interop.hub.load_from_hub("{repository}")
 
 The model is under {licence}; gramian itself is under the MIT licence.
 """
+_HELD_OUT = "held-out trees"
 _SHOWN_OPTIONS = ("method", "n_states", "models", "max_iter", "horizontal", "vertical", "direction")
 _METRICS = {
     "f1": "F1",
@@ -78,12 +81,11 @@ def model_card(model: Model, repository: str, licence: str) -> str:
     >>> model_card(gramian.load().model, "me/english", "CC-BY-SA-4.0").splitlines()[1:4]
     ['language: "en"', 'library_name: "gramian"', 'license: "cc-by-sa-4.0"']
     """
-    name, data, metrics = repository.rpartition("/")[2], model.data, model.metrics
-    source = metrics.get("dev", "held-out trees")
+    name, metrics = repository.rpartition("/")[2], model.metrics
     scores = {title: metrics[key] for key, title in _METRICS.items() if key in metrics}
     result = {
         "task": {"type": "constituency-parsing"},
-        "dataset": {"type": "treebank", "name": source},
+        "dataset": {"type": "treebank", "name": metrics.get("dev", _HELD_OUT)},
         "metrics": [{"type": title, "value": value} for title, value in scores.items()],
     }
     header = {
@@ -97,15 +99,24 @@ def model_card(model: Model, repository: str, licence: str) -> str:
         name=name,
         repository=repository,
         version=__version__,
-        data=_facts({key: data[key] for key in ("source", "trees", "words", "attribution") if key in data}),
-        options=_facts({key: model.options[key] for key in _SHOWN_OPTIONS if key in model.options}),
-        source=source,
-        scores=_facts(scores | ({"signature": metrics["signature"]} if "signature" in metrics else {})),
+        facts=model_facts(model, licence),
+    )
+
+
+def model_facts(model: Model, licence: str) -> str:
+    """Return the sections of a model card about training data, settings, scores and licence."""
+    data, metrics, options = model.data, model.metrics, model.options
+    scores = {title: metrics[key] for key, title in _METRICS.items() if key in metrics}
+    return _FACTS.format(
+        data=_listed({key: data[key] for key in ("source", "trees", "words", "attribution") if key in data}),
+        options=_listed({key: options[key] for key in _SHOWN_OPTIONS if key in options}),
+        source=metrics.get("dev", _HELD_OUT),
+        scores=_listed(scores | ({"signature": metrics["signature"]} if "signature" in metrics else {})),
         licence=licence,
     )
 
 
-def _facts(facts: Mapping[str, Any]) -> str:
+def _listed(facts: Mapping[str, Any]) -> str:
     return "\n".join(f"- {key}: {value}" for key, value in facts.items()) or "- not recorded"
 
 

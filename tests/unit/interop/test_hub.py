@@ -7,10 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 from tiny_grammar import tiny_model
+from tools.languages import LANGUAGES, ROOT
 
 import gramian
 from gramian.errors import InputError
-from gramian.interop.hub import load_from_hub, model_card, save_folder, save_to_hub
+from gramian.interop.hub import load_from_hub, model_card, model_facts, save_folder, save_to_hub
+from gramian.parsing.model_store import load_model
 
 WORDS = ["the", "dog", "barks", "."]
 
@@ -31,6 +33,13 @@ def test_a_folder_in_the_layout_of_the_hub(tmp_path):
     loaded = load_from_hub(str(tmp_path / "repository"), decoder="viterbi")
     assert loaded.parse(WORDS).tree == gramian.Parser(model, decoder="viterbi").parse(WORDS).tree
     assert sorted(path.name for path in (tmp_path / "repository").iterdir()) == ["README.md", "model.grammar"]
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_the_package_of_a_language_has_the_card_of_its_model(code):
+    package = ROOT / "models" / f"gramian-{code}"
+    model = load_model(package / f"gramian_{code}" / "model.grammar")
+    assert model_facts(model, LANGUAGES[code].licence) in (package / "README.md").read_text("utf-8")
 
 
 def test_a_model_that_the_cache_has(tmp_path, offline, monkeypatch):
