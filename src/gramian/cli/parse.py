@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -36,6 +36,7 @@ from gramian.escaping import json_line
 
 if TYPE_CHECKING:
     from gramian.io.reading import TextLines
+    from gramian.parsing.parser import Parser
     from gramian.parsing.result import ParseResult
     from gramian.parsing.sentences import Sentence
     from gramian.settings import Setting
@@ -105,27 +106,17 @@ def parse(
         return
     if as_json and pretty:
         raise OptionError("--json and --pretty are mutually exclusive")
-    from gramian.io.machine import without_cycle_search
-    from gramian.io.output import check_output
-    from gramian.io.reading import open_text
-    from gramian.io.resume import resumed
     from gramian.parsing.parser_settings import CORPUS_FORMATS, CorpusSettings, parser_options
-    from gramian.parsing.result import LOW_CONFIDENCE
-    from gramian.parsing.sentence_formats import read_cells, read_sentences
     from gramian.training.papers import with_paper
 
     chosen = with_paper(chosen_settings({}, assignments, config, _all_settings, "parse"), "parse")
     command, options, corpus_settings = parser_options(chosen)
-    formats = {
-        *(["lines"] if lines else ()),
-        *(["tokens"] if tokens else ()),
-        *filter(None, [command.format]),
-    }
+    wanted = {"lines": lines, "tokens": tokens, command.format: command.format is not None}
+    formats = sorted(name for name, is_wanted in wanted.items() if name and is_wanted)
     if len(formats) > 1:
-        raise OptionError(f"formats are mutually exclusive: {' and '.join(sorted(formats))}")
-    form: Any = next(iter(formats), "csv" if files and _is_csv(files[0]) else "text")
-    min_confidence = command.min_confidence
-    if min_confidence is not None and k > 1:
+        raise OptionError(f"formats are mutually exclusive: {' and '.join(formats)}")
+    form: Any = formats[0] if formats else "csv" if files and _is_csv(files[0]) else "text"
+    if command.min_confidence is not None and k > 1:
         raise OptionError("min_confidence excludes --k, since only the best tree has confidences")
     files = files or ["-"]
     is_literal = len(files) == 1 and is_literal_text(files[0])
@@ -134,7 +125,7 @@ def parse(
             raise OptionError("--pretty, --k and device are for one file, not for a corpus")
         if as_json and to is not None:
             raise OptionError("what is written of a corpus is said by --to, not by --json too")
-        whole = corpus.parse_folder(
+        is_whole = corpus.parse_folder(
             files,
             output,
             model or "",
@@ -145,22 +136,90 @@ def parse(
             quiet=quiet,
             to=to or "jsonl",
             form="text" if form in CORPUS_FORMATS else form,
-            min_confidence=min_confidence,
+            min_confidence=command.min_confidence,
             pruning=options.pop("pruning"),
             options=options,
         )
-        raise typer.Exit(1 if command.strict and not whole else 0)
+        raise typer.Exit(1 if command.strict and not is_whole else 0)
     column = corpus_settings.text_field
     expected = replace(CorpusSettings(), text_field=column if form == "csv" else "text")
     if to is not None or corpus_settings != expected or form in set(CORPUS_FORMATS) - {"csv"}:
         raise OptionError("--to and settings of a corpus require a folder for its trees; try: -o OUT/")
+    text = _Text(files[0], is_literal, form, column)
+    layout = _Layout(as_json, pretty, k, command.min_confidence)
+    statuses = _parse_text(text, layout, output, model, options, jobs=jobs, force=force, quiet=quiet)
+    if command.strict and fallback_counts(statuses):
+        raise typer.Exit(1)
+
+
+class _Text(NamedTuple):
+    """The text of one file or stream, or a literal text."""
+
+    file: str
+    is_literal: bool
+    form: Any  # one of the formats of sentences
+    column: str  # of CSV
+
+    @property
+    def path(self) -> str:
+        """The name of the file, ``-`` for stdin and a literal text."""
+        return "-" if self.is_literal else self.file
+
+    def sentences(self, lines: TextLines, parser: Parser) -> Iterable[Sentence]:
+        """Return the sentences of the text."""
+        from gramian.parsing.sentence_formats import read_cells, read_sentences
+
+        if self.form == "csv":
+            return read_cells(lines, self.column)
+        is_typed = self.file == "-" and sys.stdin.isatty()
+        return read_sentences(lines, self.form, parser, at_once=is_typed)
+
+
+class _Layout(NamedTuple):
+    """What is written of a result."""
+
+    as_json: bool
+    pretty: bool
+    k: int
+    min_confidence: float | None
+
+    def text(self, result: ParseResult) -> str:
+        """Return what is written for one sentence, with its line ends."""
+        if self.min_confidence is not None:
+            result = result.drop_uncertain(self.min_confidence)
+        if self.as_json:
+            return json_line(result.as_dict()) + "\n"
+        if result.tree.is_empty:
+            return "\n"
+        trees = [alternative.tree for alternative in result.alternatives] or [result.tree]
+        if self.pretty:
+            trees[0] = result.mark_uncertain()
+        lines = [tree.pretty() if self.pretty else str(tree) for tree in trees]
+        return "\n".join(lines) + ("\n\n" if self.pretty or self.k > 1 else "\n")
+
+
+def _parse_text(
+    text: _Text,
+    layout: _Layout,
+    output: str,
+    model: str | None,
+    options: dict[str, Any],
+    *,
+    jobs: int,
+    force: bool,
+    quiet: bool,
+) -> Counter[str]:
+    """Parse one text and write its trees; return how many sentences have each status."""
+    from gramian.io.machine import without_cycle_search
+    from gramian.io.output import check_output
+    from gramian.io.reading import open_text
+    from gramian.io.resume import resumed
+    from gramian.parsing.result import LOW_CONFIDENCE
+
     check_output(output, force=force)
-    [file] = files
-    if not is_literal and file != "-" and not os.path.exists(file):
+    if not text.is_literal and text.file != "-" and not os.path.exists(text.file):
         hint = "check the path; a text is given in quotes, with spaces between its words"
-        raise InputError("cannot be opened (No such file or directory)", file, hint=hint)
-    given: Any = io.BytesIO(file.encode("utf-8", "replace")) if is_literal else file
-    file = "-" if is_literal else file
+        raise InputError("cannot be opened (No such file or directory)", text.file, hint=hint)
     with without_cycle_search():
         from gramian.parsing.installed_models import model_path
         from gramian.parsing.model_store import default_model_path
@@ -168,40 +227,32 @@ def parse(
 
         path = default_model_path() if model is None else model_path(model)
         parser = load(path, **options)
-    if not quiet and (fault := reading_faults(parser, form)) is not None:
-        say(f"gramian: {fault}")
-    if model is None and not quiet:
-        which = "the English model that comes with gramian"
-        say(f"parsing with {which}; -m MODEL takes another")
-    if is_literal and not quiet:
-        say("no file has this name: parsing the argument as text")
-    settings = (form, column, as_json, pretty, k, min_confidence, options)
+    if not quiet:
+        if (fault := reading_faults(parser, text.form)) is not None:
+            say(f"gramian: {fault}")
+        if model is None:
+            say("parsing with the English model that comes with gramian; -m MODEL takes another")
+        if text.is_literal:
+            say("no file has this name: parsing the argument as text")
+    content: Any = io.BytesIO(text.file.encode("utf-8", "replace")) if text.is_literal else text.file
     statuses: Counter[str] = Counter()
     began = perf_counter()
     source: TextLines | None = None
     try:
         with (
-            open_text(given, repair=True) as source,
-            resumed(output, [file, str(path)], settings) as (out, done),
+            open_text(content, repair=True) as source,
+            resumed(output, [text.path, str(path)], (text[2:], layout, options)) as (out, done),
             telling_warnings(quiet),
         ):
             if done and not quiet:
                 say(f"reusing {counted(done, 'finished sentence')}")
-            typed = file == "-" and not is_literal and sys.stdin.isatty()
-            sentences: Iterable[Sentence] = (
-                read_cells(source, column)
-                if form == "csv"
-                else read_sentences(source, form, parser, at_once=typed)
-            )
-            results = parser.parse_many(
-                islice(sentences, done, None), n_jobs=jobs, k=k, ahead=Path(file).is_file()
-            )
-            ahead = max(0, (expected_sentences(file, form, parser) or 0) - done) or None
+            rest = islice(text.sentences(source, parser), done, None)
+            results = parser.parse_many(rest, n_jobs=jobs, k=layout.k, ahead=Path(text.path).is_file())
+            ahead = max(0, (expected_sentences(text.path, text.form, parser) or 0) - done) or None
             for result in results if out.isatty() else counting(results, "sentences", ahead):
                 statuses[result.status] += 1
                 statuses["doubt"] += result.confidence < LOW_CONFIDENCE
-                result = result if min_confidence is None else result.drop_uncertain(min_confidence)
-                out.write(_text(result, as_json, pretty, k))
+                out.write(layout.text(result))
                 out.flush()  # who reads line by line, or interrupts, has all that is done
     except GramianError:
         quiet = True  # an error is not followed by a summary
@@ -211,8 +262,7 @@ def parse(
             say(_summary(statuses, perf_counter() - began))
             if source is not None and source.repaired:
                 say(f"{counted(source.repaired, 'line')} had bytes that are not UTF-8, written as \ufffd")
-    if command.strict and fallback_counts(statuses):
-        raise typer.Exit(1)
+    return statuses
 
 
 def _is_csv(file: str) -> bool:
@@ -225,19 +275,6 @@ def _is_corpus(files: list[str], output: str) -> bool:
     from gramian.pipelines.inputs import is_corpus
 
     return len(files) > 1 or any(map(is_corpus, files)) or output.endswith("/") or is_corpus(output)
-
-
-def _text(result: ParseResult, as_json: bool, pretty: bool, k: int) -> str:
-    """Return what is written for one sentence, with its line ends."""
-    if as_json:
-        return json_line(result.as_dict()) + "\n"
-    if result.tree.is_empty:
-        return "\n"
-    trees = [alternative.tree for alternative in result.alternatives] or [result.tree]
-    if pretty:
-        trees[0] = result.mark_uncertain()
-    lines = [tree.pretty() if pretty else str(tree) for tree in trees]
-    return "\n".join(lines) + ("\n\n" if pretty or k > 1 else "\n")
 
 
 def _summary(statuses: Counter[str], seconds: float) -> str:

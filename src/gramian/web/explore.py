@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,12 +22,17 @@ from gramian.trees import AnnotationScheme, HeadRules, Tree, annotation_scheme, 
 from gramian.trees.glossary import entries, meaning
 from gramian.trees.labels import SEPARATORS, is_intermediate, split_chain, unescape_label
 from gramian.trees.scheme import DEFAULT_SCHEME
-from gramian.web.example_sentences import EXAMPLES
 from gramian.web.state_views import StateViews
 
 _LEAST = 5e-4  # labels and rules of a smaller posterior are not listed
 _MOST = 8
 _KEPT, _LONGEST_KEPT = 16, 60  # sentences whose forests are kept, and the most words of one
+
+
+@cache
+def example_sentences() -> dict[str, dict[str, str]]:
+    """Return the sentences that the page offers: by language, of each kind one."""
+    return tomllib.loads((files("gramian.web") / "example_sentences.toml").read_text("utf-8"))
 
 
 class Look(NamedTuple):
@@ -81,7 +88,7 @@ class Explorer:
             "scheme": self.scheme.name,
             "separators": SEPARATORS,
             "language": self.language,
-            "examples": [list(item) for item in EXAMPLES.get(self.language, ())],
+            "examples": [list(item) for item in example_sentences().get(self.language, {}).items()],
             "glossary": self._glossary(symbols),
             "grammars": len(self.parser.model.grammars),
             "method": self.parser.model.options.get("method"),
