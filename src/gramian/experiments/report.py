@@ -9,6 +9,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from gramian.errors import counted
 from gramian.experiments.results import Entry, Figure, Picture, Section, Spread, Table
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 def page(experiment: Experiment, manifest: Mapping[str, Any], drawn: Mapping[str, str]) -> str:
     """Return the report as HTML; `manifest` is the manifest, `drawn` has the figures as SVG, by name."""
-    style = (files("gramian.experiments") / "report.css").read_text(encoding="utf-8")
     recipe, runs = experiment.plan.recipe, manifest["runs"]
     links = body = ""
     for number, section in enumerate(experiment.sections, start=1):
@@ -25,32 +25,26 @@ def page(experiment: Experiment, manifest: Mapping[str, Any], drawn: Mapping[str
         body += _section(section, number, drawn)
     missing = runs["planned"] - runs["finished"]
     state = f"{runs['finished']} of {runs['planned']} runs" if missing else f"all {runs['planned']} runs"
-    seeds = len(manifest["seeds"])
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(recipe.title)}</title>
-<style>
-{style}</style>
-</head>
-<body>
-<h1>{escape(recipe.title)}</h1>
-<p class="lead">{escape(recipe.about)}</p>
-<p>Data: <b>{escape(manifest["data"]["name"])}</b> (sha256 {manifest["data"]["sha256"]}). {state.capitalize()},
-{seeds} seed{"s" * (seeds > 1)}; gramian {escape(manifest["gramian"])}.</p>
-<nav>{links}<a href="#settings">Settings</a><a href="#manifest">Manifest</a></nav>
-{_failures(experiment)}{body}
-<h2 id="settings">Settings</h2>
-<p>Give these as <code>--config settings.toml</code> to run the same again.</p>
-<pre>{escape(experiment.plan.toml)}</pre>
-<h2 id="manifest">Manifest</h2>
-{_signatures(manifest)}
-<details><summary>Versions, machine, data, seeds</summary><pre>{escape(json.dumps(manifest, indent=2, ensure_ascii=False))}</pre></details>
-</body>
-</html>
-"""
+    return _resource("report.html").format(
+        title=escape(recipe.title),
+        style=_resource("report.css"),
+        about=escape(recipe.about),
+        data=escape(manifest["data"]["name"]),
+        sha256=manifest["data"]["sha256"],
+        state=state.capitalize(),
+        seeds=counted(len(manifest["seeds"]), "seed"),
+        version=escape(manifest["gramian"]),
+        links=links,
+        failures=_failures(experiment),
+        body=body,
+        settings=escape(experiment.plan.toml),
+        signatures=_signatures(manifest),
+        manifest=escape(json.dumps(manifest, indent=2, ensure_ascii=False)),
+    )
+
+
+def _resource(name: str) -> str:
+    return (files("gramian.experiments") / name).read_text(encoding="utf-8")
 
 
 def _section(section: Section, number: int, drawn: Mapping[str, str]) -> str:
