@@ -15,77 +15,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import import_module
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from gramian.errors import InputError, OptionError
 from gramian.value_types import Constraint, check_value, option_fields
-
-RENAMED: Mapping[str, Mapping[str, str]] = {
-    "train": {
-        "states": "n_states",
-        "seed": "random_state",
-        "iterations": "max_iter",
-        "models": "ensemble_size",
-        "tagged": "tagged_corpus",
-        "spacing": "spacing_conllu",
-        "full": "compress=false",
-        "preset_paper": "paper",
-        "text_kind": "silver.format",
-        "known": "silver.constraints",
-        "text_length": "silver.max_length",
-        "silver_weight": "silver.weight",
-        "least_confidence": "silver.min_confidence",
-        "search": "search.method",
-        "judge": "search.trees",
-        "search_symbols": "search.symbols",
-        "search_beam": "search.beam",
-        "search_step": "search.step",
-        "search_groups": "search.groups",
-        "search_by_count": "search.by_count",
-        "noise": "noise.kind",
-        "noise_level": "noise.level",
-        "features": "features.templates",
-        "svd_rank": "clustering.rank",
-        "k_means_start": "clustering.start",
-        "k_means_restarts": "clustering.restarts",
-        "least_singular": "least",
-        "moment_backoff": "backoff",
-        "moment_unsmoothed": "unsmoothed",
-        "word_smoothing": "lexicon.shrinkage",
-        "rule_smoothing": "smoothing.rule",
-        "state_smoothing": "smoothing.state",
-    },
-    "parse": {
-        "from": "format",
-        "tagged": "format=tagged",
-        "records": "format=records",
-        "language": "model",
-        "scheduler": "corpus.scheduler",
-        "prune": "pruning.item",
-    },
-    "dep train": {
-        "seed": "random_state",
-        "states": "n_states",
-        "iterations": "max_iter",
-        "basis": "basis.kind",
-        "basis_length": "basis.max_length",
-        "symbols": "symbols.tag",
-    },
-    "wfa train": {
-        "seed": "random_state",
-        "states": "n_states",
-        "iterations": "max_iter",
-        "restarts": "n_restarts",
-        "basis": "basis.kind",
-        "basis_size": "basis.size",
-        "basis_length": "basis.max_length",
-        "empty": "basis.empty",
-        "mass": "minimum_mass",
-        "complete": "completion.least",
-    },
-}
-"""Names of options and settings that were renamed, by command; kept until version 1.0, so that messages name the new one."""
 
 
 @dataclass(frozen=True)
@@ -185,8 +120,9 @@ def find_setting(name: str, known: Mapping[str, Setting], command: str) -> Setti
 
 def likely_names(name: str, known: Collection[str], command: str) -> list[str]:
     """Return which names were probably meant: the new one, those with the same last part, or one that is spelt alike."""
-    if name in RENAMED.get(command, {}):
-        return [RENAMED[command][name]]
+    renamed = tomllib.loads((files("gramian") / "renamed_settings.toml").read_text("utf-8"))
+    if name in renamed.get(command, {}):
+        return [renamed[command][name]]
     last = name.rpartition(".")[2]
     same_ending = [candidate for candidate in known if candidate.rpartition(".")[2] == last]
     return same_ending[:3] or get_close_matches(name, known, 1)
