@@ -16,9 +16,8 @@ import numpy as np
 from benchmarks import machine
 from gramian.learn import Observations
 from gramian.learn.counting import random_counts
-from gramian.learn.learner import Maximisation
+from gramian.learn.learner import Maximisation, allocate_states
 from gramian.learn.smoothing import Smoothing
-from gramian.learn.state_allocation import allocate_states
 from gramian.learn.tables import Layout
 from gramian.treebank import Treebank
 

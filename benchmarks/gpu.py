@@ -32,9 +32,8 @@ from gramian.chart.gpu.pause import finished
 from gramian.evaluate import GoldBrackets
 from gramian.learn import Observations
 from gramian.learn.counting import random_counts
-from gramian.learn.learner import Maximisation
+from gramian.learn.learner import Maximisation, allocate_states
 from gramian.learn.smoothing import Smoothing
-from gramian.learn.state_allocation import allocate_states
 from gramian.learn.tables import Layout
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model

@@ -50,8 +50,7 @@ def constituents(path: str, n: int, repeats: int) -> dict[str, Any]:
     """Learn and use a span CRF and a reranker."""
     from gramian.chart.chart_parser import ChartParser
     from gramian.experts import CRFExpert, MaxEntReranker, SpanCRF
-    from gramian.experts.rerank_candidates import candidates
-    from gramian.experts.rerank_scored import scored
+    from gramian.experts.rerank_candidates import candidates, scored
     from gramian.treebank import Treebank
     from gramian.trees import HeadRules, annotation_scheme, normalise, read_trees
 

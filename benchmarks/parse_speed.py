@@ -31,7 +31,7 @@ from gramian.chart.decode import DECODERS
 from gramian.chart.forest import Pruning
 from gramian.chart.grammar_arrays import GrammarArrays
 from gramian.evaluate import GoldBrackets
-from gramian.experts.label_expert import LabelExpert
+from gramian.experts.expert_part import LabelExpert
 from gramian.parsing.parser import Parser, load
 from gramian.parsing.pipeline import BatchResults
 from gramian.parsing.words import WordTable

@@ -124,7 +124,8 @@ def _spacy(language: str) -> Callable[[str], Iterable[int]]:
 def as_trees_cut(train: str, dev: str, language: str, written: Document) -> dict[str, Any]:
     """Return how well words are cut as in trees, on the real text of the same sentences."""
     from gramian.text.detokenizer import ORTHOGRAPHIES, Orthography
-    from gramian.text.tokenizer_training import TokenizedText, learn_tokenizer, tokenization_f1
+    from gramian.text.rule_tokenizer import TokenizedText
+    from gramian.text.text_training import learn_tokenizer, tokenization_f1
     from gramian.trees import read_trees
     from gramian.trees.scheme import detect_scheme
 
@@ -172,8 +173,7 @@ def main() -> None:
 
     from gramian.text.rule_tokenizer import tokenize
     from gramian.text.sentence_segmenter import SentenceSegmenter
-    from gramian.text.text_training import learn_segmenter
-    from gramian.text.tokenizer_training import learn_tokenizer, tokenization_f1
+    from gramian.text.text_training import learn_segmenter, learn_tokenizer, tokenization_f1
 
     train, dev = (documents(path, options.language) for path in (options.train, options.dev))
     texts = [

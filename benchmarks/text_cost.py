@@ -21,7 +21,7 @@ from benchmarks import machine
 from gramian.training import TrainingData, TrainingRun, TrainingSettings, training_data
 from gramian.training.members import TaskRunner
 from gramian.training.selftraining.raw_text import kind_of
-from gramian.training.selftraining.self_training_rounds import with_silver
+from gramian.training.selftraining.teacher import with_silver
 
 
 def learn_once(options: argparse.Namespace) -> dict[str, object]:

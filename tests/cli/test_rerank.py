@@ -9,7 +9,7 @@ import pytest
 from gramian.cli import main
 from gramian.parsing.model_store import load_model
 from gramian.parsing.parser import Parser
-from gramian.training.reranking import CandidatesTask
+from gramian.training.folds import CandidatesTask
 
 NOUNS = ("man", "woman", "child", "king", "queen")
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from gramian.chart.chart_parser import Forest
 from gramian.grammar import LPCFG, Lexicon
-from gramian.grammar.factors import Factors
 from gramian.grammar.lexicon import WordScores
+from gramian.grammar.lpcfg import Factors
 from gramian.trees import Tree
 
 PHRASES = ("A", "@A", "A|B", "C")  # the second never stands at the root

@@ -32,7 +32,7 @@ def assert_close(one: LatentTables, other: LatentTables, rtol: float, atol: floa
 def kernel(case: Case, dtype: type, jobs: int = 1, often: int = 1) -> inference.Expectation:
     """Return what the kernels find where rules absorb leaves that they have `often`: by default, all."""
     tables = LatentTables(case.tables.layout, *(getattr(case.tables, part).astype(dtype) for part in PARTS))
-    with patch("gramian.learn.absorbed_leaves._OFTEN", often):
+    with patch("gramian.learn.tree_inference._OFTEN", often):
         return TreeInference(case.bank, tables.layout.productions).expect(tables, jobs)
 
 
@@ -64,7 +64,7 @@ def test_reference_equals_kernel(case):
 @given(cases(max_trees=8, max_leaves=8, max_states=4))
 def test_counts_may_take_the_place_of_tables(case):
     own = LatentTables(case.tables.layout, *(getattr(case.tables, part).copy() for part in PARTS))
-    with patch("gramian.learn.absorbed_leaves._OFTEN", 1):
+    with patch("gramian.learn.tree_inference._OFTEN", 1):
         found = TreeInference(case.bank, own.layout.productions).expect(own, spent=True).counts
     expected = kernel(case, case.tables.binary.dtype).counts
     assert found is own

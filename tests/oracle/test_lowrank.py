@@ -17,7 +17,7 @@ from gramian.chart.derivations import viterbi
 from gramian.grammar import LPCFG
 from gramian.grammar.compress.decompose import compare, fit_probabilities, fit_signed
 from gramian.grammar.compress.lowrank import compress
-from gramian.grammar.factors import Factors
+from gramian.grammar.lpcfg import Factors
 
 EXACT = Pruning(beam=0, item=0, edge=0, fine=0, split=0)
 

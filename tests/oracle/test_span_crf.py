@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramian.experts import span_kernels as kernels
+from gramian.experts import span_kernels as state_kernels
 from gramian.experts import span_reference as reference
-from gramian.experts import span_state_kernels as state_kernels
 from gramian.experts.span_crf import Gradients
 from gramian.experts.span_forests import Contexts, Skeleton
 from gramian.experts.span_templates import SPANS

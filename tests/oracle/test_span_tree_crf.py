@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gramian.neural import span_tree_kernels, span_tree_reference
+from gramian.neural import net_kernels, span_tree_reference
 from gramian.neural.span_inventory import cell, n_cells
 
 
@@ -44,7 +44,7 @@ cases = given(n=st.integers(1, 6), seed=st.integers(0, 1000))
 def test_reference_and_kernel_agree_with_enumeration(n, seed):
     scores = drawn(n, seed)
     total, marginals = enumerated(scores, n)
-    for way in (span_tree_reference.span_marginals, span_tree_kernels.span_marginals):
+    for way in (span_tree_reference.span_marginals, net_kernels.span_marginals):
         got_total, got = way(scores, n)
         np.testing.assert_allclose(got_total, total, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(got, marginals, rtol=1e-9, atol=1e-9)
@@ -53,7 +53,7 @@ def test_reference_and_kernel_agree_with_enumeration(n, seed):
 def test_equal_scores_count_the_trees():
     catalan = [1, 1, 2, 5, 14, 42, 132]
     for n, count in enumerate(catalan, 1):
-        total, marginals = span_tree_kernels.span_marginals(np.zeros(n_cells(n)), n)
+        total, marginals = net_kernels.span_marginals(np.zeros(n_cells(n)), n)
         assert np.exp(total) == pytest.approx(count, rel=1e-9)
         assert marginals.sum() == pytest.approx(2 * n - 1, rel=1e-9)
 
@@ -63,7 +63,7 @@ def test_equal_scores_count_the_trees():
 def test_best_tree_is_the_best_of_all(n, seed):
     worth = drawn(n, seed)
     best = max(binary_trees(0, n), key=lambda tree: worth[[cell(n, *span) for span in tree]].sum())
-    found = span_tree_kernels.best_spans(worth, n)
+    found = net_kernels.best_spans(worth, n)
     assert sorted(found.tolist()) == sorted(cell(n, *span) for span in best)
 
 
@@ -125,7 +125,7 @@ def test_gpu_kernels_agree_with_the_reference():
     totals = log_partition(scores, torch.tensor(lengths, device="cuda"))
     totals.sum().backward()
     for row, (n, own) in enumerate(zip(lengths, alone, strict=True)):
-        total, marginals = span_tree_kernels.span_marginals(own, n)
+        total, marginals = net_kernels.span_marginals(own, n)
         assert totals[row].item() == pytest.approx(total, rel=1e-5)
         assert scores.grad[row].sum().item() == pytest.approx(2 * n - 1, rel=1e-4)
         assert scores.grad[row, cell(max(lengths), 0, 1)].item() == pytest.approx(marginals[0], rel=1e-4)

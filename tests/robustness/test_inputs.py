@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from gramian.automata.string_formats import read_solution, read_strings, read_targets
 from gramian.errors import GramianError, InputError, OptionError
 from gramian.experiments.plan import make_plan
-from gramian.parsing.sentence_formats import read_record
+from gramian.parsing.sentences import read_record
 from gramian.trees import BracketError, ConlluError, Tree, binarise, debinarise, read_conllu, read_trees
 
 DIGITS = "9" * 5000  # more than Python turns into a number

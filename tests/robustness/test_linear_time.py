@@ -16,9 +16,9 @@ import pytest
 
 import gramian
 from gramian.parsing.parser import load
-from gramian.text.rule_tokenizer import TextToken, tokenize
+from gramian.text.rule_tokenizer import TextToken, TokenizedText, tokenize
 from gramian.text.sentence_segmenter import SentenceSegmenter
-from gramian.text.tokenizer_training import TokenizedText, learn_tokenizer
+from gramian.text.text_training import learn_tokenizer
 
 SOURCE = Path(gramian.__file__).parent
 GROWTH = 8  # of the text
@@ -99,7 +99,7 @@ def test_learning_a_tokenizer_is_linear_in_the_longest_word(monkeypatch: pytest.
         pieces = [TextToken(text[start : start + 2], start, min(start + 2, len(text))) for start in starts]
         return learn_tokenizer([TokenizedText(text, pieces)])
 
-    monkeypatch.setattr("gramian.text.tokenizer_training.learn_scores", read_all)
+    monkeypatch.setattr("gramian.text.text_training.learn_scores", read_all)
     for unit in ("a'", "ab"):
         assert_linear(learn, unit, 1 << 14)
 

@@ -12,7 +12,7 @@ import gramian
 from gramian.cli import main
 from gramian.errors import OptionError
 from gramian.training import TrainingSettings
-from gramian.training.recorded_options import recorded_options
+from gramian.training.training_methods import recorded_options
 
 SUBJECTS = ("(NP (PRP it))", "(NP (DT the) (NN cat))", "(NP (DT a) (JJ big) (NN dog))", "(NP (NNS cats))")
 VERBS = ("(VP (VBZ sleeps))", "(VP (VBZ sees) {})", "(VP (VBZ runs) (PP (IN to) {}))")

@@ -59,8 +59,8 @@ def words() -> tuple[Make, Read]:
     """Return running text, with segmenters and tokenizers by rule and learned."""
     from gramian.parsing.parser import load
     from gramian.text.rule_tokenizer import tokenize
-    from gramian.text.running_text import sentences_in
     from gramian.text.sentence_segmenter import SentenceSegmenter
+    from gramian.text.text_processor import sentences_in
 
     ready = load()
     assert ready.model.tokenize is not None

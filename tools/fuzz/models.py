@@ -382,11 +382,11 @@ def ensemble() -> tuple[Make, Read]:
 def reranker() -> tuple[Make, Read]:
     """Return models that hold a reranker and curves of calibration."""
     from gramian.experts import MaxEntReranker
-    from gramian.experts.rerank_scored import read_candidates
+    from gramian.experts.rerank_candidates import read_candidates
     from gramian.parsing import model_store as store
     from gramian.parsing.calibration import Calibration, Curve
     from gramian.parsing.model import Model
-    from gramian.training.reranking import CandidatesTask
+    from gramian.training.folds import CandidatesTask
     from gramian.trees import HeadRules, Tree
 
     model = Model(_grammars()[0])

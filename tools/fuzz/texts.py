@@ -206,7 +206,7 @@ def pautomac() -> tuple[Make, Read]:
 
 
 def tagged() -> tuple[Make, Read]:
-    from gramian.treebank.tagged import TaggedWords
+    from gramian.treebank.vocab import TaggedWords
 
     path = Path(tempfile.mkdtemp(dir=_fast())) / "tagged"
 
@@ -221,7 +221,7 @@ def tagged() -> tuple[Make, Read]:
 
 
 def records() -> tuple[Make, Read]:
-    from gramian.parsing.sentence_formats import read_record
+    from gramian.parsing.sentences import read_record
     from tools.fuzz.models import parser
 
     ready = parser()

@@ -20,7 +20,7 @@ from gramian.chart.forest import Forest, cell_number, cell_spans
 from gramian.chart.grammar_arrays import GrammarArrays
 from gramian.chart.tree_arrays import Decoded
 from gramian.grammar import LPCFG
-from gramian.grammar.factors import Factors
+from gramian.grammar.lpcfg import Factors
 
 _log_rules_of: dict[int, viterbi_kernels.LogRules] = {}  # by the identity of grammars in memory
 _lock = Lock()

@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from gramian.chart.coarse_arrays import BLOCK
 from gramian.grammar import LPCFG
-from gramian.grammar.factors import Factors
-from gramian.grammar.lpcfg import CoarseRules
+from gramian.grammar.lpcfg import CoarseRules, Factors
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]

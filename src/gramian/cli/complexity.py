@@ -126,7 +126,7 @@ class _Measurement:
         from gramian.complexity.document_measures import intervals, measures
         from gramian.io.decompression import decompressed
         from gramian.io.reading import TextLines
-        from gramian.text.running_text import sentences_in
+        from gramian.text.text_processor import sentences_in
         from gramian.trees.scheme import annotation_scheme
 
         parser = self._parser = self._parser or load(self._model)

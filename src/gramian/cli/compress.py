@@ -47,7 +47,7 @@ def compress(
     """
     import os
 
-    from gramian.parsing.compression import compress_model, guarantees
+    from gramian.parsing.model_facts import compress_model, guarantees
     from gramian.parsing.model_store import load_model, save_model
 
     products: int | Literal["auto"] = "auto" if rank == "auto" else _rank(rank)

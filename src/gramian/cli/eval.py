@@ -199,7 +199,7 @@ def _read(source: str) -> list[Tree]:
 
 def _read_parses(source: str) -> list[tuple[Tree, list[float]]]:
     from gramian.io.reading import open_text
-    from gramian.parsing.sentence_formats import read_parse
+    from gramian.parsing.sentences import read_parse
 
     with open_text(source) as lines:
         return [read_parse(row, lines.name, number) for number, row in enumerate(lines, 1) if row.strip()]

@@ -167,7 +167,7 @@ class _Text(NamedTuple):
 
     def sentences(self, lines: TextLines, parser: Parser) -> Iterable[Sentence]:
         """Return the sentences of the text."""
-        from gramian.parsing.sentence_formats import read_cells, read_sentences
+        from gramian.parsing.sentences import read_cells, read_sentences
 
         if self.form == "csv":
             return read_cells(lines, self.column)

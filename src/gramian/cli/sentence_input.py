@@ -13,7 +13,7 @@ from gramian.cli.console import count_lines
 
 if TYPE_CHECKING:
     from gramian.parsing.parser import Parser
-    from gramian.parsing.sentence_formats import SentenceFormat
+    from gramian.parsing.sentences import SentenceFormat
 
 _COUNTED = 2000  # lines whose sentences stand for those of a longer text, where a bar wants to know how many there are
 _LEAST_RIGHT = 0.97  # of the words, cut as in the treebank; below, it is said
@@ -47,7 +47,7 @@ def fallback_counts(statuses: Mapping[str, int]) -> list[str]:
 def expected_sentences(file: str, form: SentenceFormat, parser: Parser) -> int | None:
     """Return about how many sentences a file has, for a bar; None of stdin, or where there is no terminal to show it on."""
     from gramian.io.reading import open_text, reads_once
-    from gramian.text.running_text import sentences_in
+    from gramian.text.text_processor import sentences_in
 
     if form != "text":
         return count_lines(file)

@@ -75,8 +75,8 @@ def train(
     from gramian.io.output import check_output, is_written_through, writing
     from gramian.parsing.model_store import save_model
     from gramian.training import TrainingData, TrainingRun
-    from gramian.training.recorded_options import recorded_options
-    from gramian.training.setting_requirements import check_settings
+    from gramian.training.setting_groups import check_settings
+    from gramian.training.training_methods import recorded_options
 
     began = time.perf_counter()
     if not dry_run:

@@ -14,8 +14,7 @@ import math
 import numpy as np
 
 from gramian.kernels import helper_kernel, kernel
-from gramian.loglinear.adagrad_kernels import take_step
-from gramian.loglinear.hashing_kernels import add_values, length_class, mix, parts_at_places
+from gramian.loglinear.hashing_kernels import add_values, length_class, mix, parts_at_places, take_step
 
 _MOST_FEATURES = 256
 _TAG, _COARSE = 0, 3

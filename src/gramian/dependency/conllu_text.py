@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from gramian.dependency.word_classifier import CONTEXT, WordClassifier, fit_word_classifier
-from gramian.text.running_text import sentences_in
-from gramian.text.text_processor import TextProcessor
+from gramian.text.text_processor import TextProcessor, sentences_in
 from gramian.text.tokenizer import Tokenizer, like_case
 from gramian.trees import Sentence, Token
 

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.kernels import helper_kernel, kernel
-from gramian.loglinear.adagrad_kernels import take_step
-from gramian.loglinear.hashing_kernels import mix, parts_at_places
+from gramian.loglinear.hashing_kernels import mix, parts_at_places, take_step
 
 
 class WordClasses(NamedTuple):

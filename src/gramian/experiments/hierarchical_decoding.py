@@ -14,8 +14,7 @@ import numpy as np
 
 from gramian.chart.tree_arrays import to_tree
 from gramian.experts import MaxEntReranker, RerankModel
-from gramian.experts.rerank_candidates import own_trees
-from gramian.experts.rerank_scored import read_candidates, scored, written_candidates
+from gramian.experts.rerank_candidates import own_trees, read_candidates, scored, written_candidates
 from gramian.learn.observations import head_rules
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser

@@ -13,8 +13,7 @@ import numpy as np
 from gramian.evaluate import CNF, COLLINS, SPMRL, GoldBrackets, Parameters, chomsky_normal_form
 from gramian.experiments.data import GoldTree
 from gramian.grammar import LPCFG
-from gramian.learn.search_trials import FoundStates
-from gramian.learn.state_search import ClusterCache
+from gramian.learn.state_search import ClusterCache, FoundStates
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
 from gramian.parsing.parser_settings import parser_options

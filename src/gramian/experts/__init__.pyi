@@ -1,9 +1,9 @@
-from .crf_expert import CRFExpert as CRFExpert
 from .expert_part import EXPERT_KINDS as EXPERT_KINDS
 from .expert_part import ExpertPart as ExpertPart
-from .label_expert import LabelExpert as LabelExpert
+from .expert_part import LabelExpert as LabelExpert
 from .neural_expert import NeuralExpert as NeuralExpert
 from .rerank_model import RerankModel as RerankModel
 from .reranker import MaxEntReranker as MaxEntReranker
 from .span_crf import SpanCRF as SpanCRF
+from .span_model import CRFExpert as CRFExpert
 from .span_model import SpanModel as SpanModel

@@ -35,8 +35,6 @@ class NeuralExpert(Estimator):
 
     Parameters
     ----------
-    size : NetSize
-    learning : Learning
     max_iter : int
         Epochs at most; the learning rate falls towards the last.
     held_out : float
@@ -58,7 +56,6 @@ class NeuralExpert(Estimator):
         The same gives the same bytes on a CPU with the same number of threads.
     n_jobs : int, optional
         Threads on a CPU.
-    verbose : bool
 
     Attributes
     ----------
@@ -109,16 +106,10 @@ class NeuralExpert(Estimator):
 
         Parameters
         ----------
-        trees : Treebank or iterable of Tree
-        y : ignored
         judges : iterable of Tree, optional
             To be held out instead of a share of the trees.
         soft_trees : iterable of SoftTree
             A teacher's posteriors of further sentences, or of the same, to be learnt beside the trees (distillation).
-
-        Returns
-        -------
-        self
 
         Raises
         ------

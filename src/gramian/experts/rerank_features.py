@@ -23,7 +23,7 @@ Ints = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
 Roles = npt.NDArray[np.int8]
 
-GROUPS = (
+GROUPS: tuple[str, ...] = (
     *("rules", "n-grams", "heads", "words", "branching"),
     *("heavy", "edges", "coordination", "paths", "ancestors"),
 )

@@ -19,10 +19,9 @@ from scipy.optimize import minimize
 from gramian.base import Estimator, Report, estimator
 from gramian.errors import InputError
 from gramian.experts import reranker_kernels as kernels
-from gramian.experts.rerank_candidates import DENSE
+from gramian.experts.rerank_candidates import DENSE, Scored
 from gramian.experts.rerank_features import GROUPS, TreeFeatures
 from gramian.experts.rerank_model import RerankModel, expected_brackets
-from gramian.experts.rerank_scored import Scored
 from gramian.loglinear.word_views import frequent_words
 from gramian.trees import HeadRules
 from gramian.value_types import Each, InstanceOf, Number, OneOf, PowerOfTwo, Whole, option, or_none

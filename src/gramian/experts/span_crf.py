@@ -20,11 +20,10 @@ from gramian.chart.chart_parser import ChartParser
 from gramian.chart.forest import Pruning
 from gramian.errors import InputError, OptionError
 from gramian.experts import span_kernels as kernels
-from gramian.experts import span_state_kernels as state_kernels
+from gramian.experts import span_kernels as state_kernels
 from gramian.experts.span_forests import Contexts, Skeleton, States, gold_forest, skeleton
-from gramian.experts.span_model import SpanModel
+from gramian.experts.span_model import SpanModel, fit_tagger, tag_held_out
 from gramian.experts.span_templates import SPANS
-from gramian.experts.tagger import fit_tagger, tag_held_out
 from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import WordScores
 from gramian.learn import PCFG
@@ -85,7 +84,6 @@ class SpanCRF(Estimator):
         Of the forests by the coarse grammar; the gold tree is always kept.
     grammar : LPCFG, optional
         The coarse grammar, learnt from the same treebank; by default a PCFG.
-    random_state : int
     n_jobs : int, optional
         Threads; the model does not depend on their number.
     verbose : bool

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.chart.forest import Forest
-from gramian.experts import span_state_kernels as state_kernels
+from gramian.experts import span_kernels as state_kernels
 from gramian.treebank import Treebank
 from gramian.trees.labels import is_intermediate, split_chain
 

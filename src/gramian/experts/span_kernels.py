@@ -14,8 +14,7 @@ import math
 import numpy as np
 
 from gramian.kernels import helper_kernel, kernel
-from gramian.loglinear.adagrad_kernels import take_step
-from gramian.loglinear.hashing_kernels import length_class, mix, parts_at_places, summed
+from gramian.loglinear.hashing_kernels import length_class, mix, parts_at_places, summed, take_step
 
 _TAG = 7
 _MOST = 192  # features of one item or edge
@@ -285,3 +284,134 @@ def climb(templates, views, forest, states, n_phrases, gradients, time, tables):
                     last = count + pair_count
                     _take_steps(tables, slots, count, last, states.context[state], gradient, time)
                 state = states.next_state[state]
+
+
+@kernel
+def find_states(forest, label_of, is_intermediate):
+    """Split items by context, and return the arrays of States."""
+    n_items, n_edges, n_symbols = forest.item_symbol.shape[0], forest.edge_left.shape[0], label_of.shape[0]
+    first_state = np.full(n_items, -1, np.int32)
+    next_state, context = np.empty(2 * n_edges + n_items, np.int32), np.empty(2 * n_edges + n_items, np.int32)
+    left_state, right_state = np.full(n_edges, -1, np.int32), np.full(n_edges, -1, np.int32)
+    count = 0
+    for item in range(n_items - 1, -1, -1):
+        if forest.is_root[item]:
+            next_state[count], context[count], first_state[item] = first_state[item], 0, count
+            count += 1
+        symbol = forest.item_symbol[item]
+        for edge in range(forest.edge_first[item], forest.edge_first[item + 1]):
+            for side in range(2):
+                child = forest.edge_right[edge] if side else forest.edge_left[edge]
+                if child < 0:
+                    continue
+                other = forest.edge_left[edge] if side else forest.edge_right[edge]
+                if is_intermediate[forest.item_symbol[child]]:
+                    here = 1 + n_symbols + forest.item_symbol[other]
+                else:
+                    here = 1 + label_of[symbol]
+                state = first_state[child]
+                while state >= 0 and context[state] != here:
+                    state = next_state[state]
+                if state < 0:
+                    state = count
+                    next_state[count], context[count], first_state[child] = first_state[child], here, count
+                    count += 1
+                if side:
+                    right_state[edge] = state
+                else:
+                    left_state[edge] = state
+    state_pair = np.zeros(count + 1, np.int32)
+    for item in range(n_items):
+        state = first_state[item]
+        while state >= 0:
+            state_pair[state + 1] = forest.edge_first[item + 1] - forest.edge_first[item]
+            state = next_state[state]
+    for state in range(count):
+        state_pair[state + 1] += state_pair[state]
+    return first_state, next_state[:count].copy(), context[:count].copy(), left_state, right_state, state_pair
+
+
+@kernel
+def tree_states(forest, states, items, edges):
+    """Return the states of a tree's items, its root last, and its pairs, in the order of `edges`, which is that of its phrases."""
+    state_of = np.full(forest.item_symbol.shape[0], -1, np.int32)
+    top = items[-1]
+    state = states.first_state[top]
+    while states.context[state] != 0:
+        state = states.next_state[state]
+    state_of[top] = state
+    for edge in edges:
+        state_of[forest.edge_left[edge]] = states.left_state[edge]
+        if states.right_state[edge] >= 0:
+            state_of[forest.edge_right[edge]] = states.right_state[edge]
+    tree_state, tree_pair = np.empty(items.shape[0], np.int32), np.empty(edges.shape[0], np.int32)
+    place = 0
+    for number in range(items.shape[0]):
+        tree_state[number] = state_of[items[number]]
+        first, last = forest.edge_first[items[number]], forest.edge_first[items[number] + 1]
+        if place < edges.shape[0] and first <= edges[place] < last:
+            tree_pair[place] = states.state_pair[tree_state[number]] + edges[place] - first
+            place += 1
+    return tree_state, tree_pair
+
+
+_TAG = 7
+
+
+@helper_kernel
+def _features(templates, parts, views, column, mask, slots):
+    """OUT slots: features of the word in a column, to the left of which tags are known."""
+    before = np.uint64(views[_TAG, column - 1]) * templates.given_factor[0]
+    second = np.uint64(views[_TAG, column - 2]) * templates.given_factor[1]
+    start = 1 if column == 2 else 0
+    for t in range(slots.shape[0]):
+        total = parts[0, 0, column, t] + templates.small[0, start, t]
+        total += (before & templates.given[0, t]) + (second & templates.given[1, t])
+        slots[t] = np.int64(mix(total, np.uint64(0)) & mask)
+
+
+@kernel
+def _best(weights, slots, scores):
+    scores[:] = 0
+    for slot in slots:
+        for tag in range(scores.shape[0]):
+            scores[tag] += weights[slot ^ tag]
+    return scores.argmax()
+
+
+@kernel
+def tag_sentence(templates, views, n_tags, weights):
+    """Fill the row of tags of `views`."""
+    parts, slots = parts_at_places(views, templates), np.empty(templates.number.shape[0], np.int64)
+    scores = np.empty(n_tags, np.float32)
+    mask = np.uint64(weights.shape[0] - 1)
+    for column in range(2, views.shape[1] - 2):
+        _features(templates, parts, views, column, mask, slots)
+        views[_TAG, column] = _best(weights, slots, scores) + 1
+
+
+@kernel
+def learn_tags(templates, lesson, order, n_tags, weights, drift, step):
+    """Pass once over sentences in the given order; return the number of the last step.
+
+    `lesson` is a :class:`gramian.experts.span_model.Lesson`. The mean of the weights over all steps is ``weights - drift / step``.
+    """
+    slots = np.empty(templates.number.shape[0], np.int64)
+    scores = np.empty(n_tags, np.float32)
+    mask = np.uint64(weights.shape[0] - 1)
+    for sentence in order:
+        first, last = lesson.starts[sentence], lesson.starts[sentence + 1]
+        here = lesson.views[:, first:last]
+        parts = parts_at_places(here, templates)
+        for column in range(2, last - first - 2):
+            step += 1
+            _features(templates, parts, here, column, mask, slots)
+            guess, right = _best(weights, slots, scores), lesson.tags[first + column]
+            if guess != right:
+                for slot in slots:
+                    weights[slot ^ right] += 1
+                    weights[slot ^ guess] -= 1
+                    drift[slot ^ right] += step
+                    drift[slot ^ guess] -= step
+            here[_TAG, column] = guess + 1
+    return step

@@ -12,9 +12,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gramian.grammar.factors import Factors
 from gramian.grammar.lexicon import WordScores
-from gramian.grammar.lpcfg import LPCFG
+from gramian.grammar.lpcfg import LPCFG, Factors
 from gramian.trees.labels import escape_label, intermediate_label, is_intermediate, split_chain
 
 _Number = TypeVar("_Number", bound=np.number[Any])

@@ -1,20 +1,29 @@
-"""The latent-variable PCFG: immutable arrays that hold what was learnt."""
+"""The latent-variable PCFG: immutable arrays that hold what was learnt, low-rank forms of its rules, and whether all of it is whole.
+
+Kernels trust the arrays of a grammar, so :func:`check` stands between them and anything read from a file; what they rely on is a table,
+:data:`gramian.io.array_table.TABLE`.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import counted
-from gramian.grammar.factors import Factors
 from gramian.grammar.lexicon import Lexicon
+from gramian.io.array_table import require, validate
+from gramian.trees.labels import is_intermediate, is_label, split_chain
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
+Longs = npt.NDArray[np.int64]
+Doubles = npt.NDArray[np.float64]
 
 
 _ROWS = 4096  # of tensors that are summed at a time
@@ -194,3 +203,157 @@ class RowSums:
         if not self.values.size:
             return np.zeros(0)
         return np.add.reduceat(self.values * prior[self.state], self.start[:-1])
+
+
+@dataclass(frozen=True)
+class Factors:
+    """Rule tensors as ``T[h1, h2, h3] = weight * sum over q of U[q, h1] V[q, h2] W[q, h3]``.
+
+    Two rules may share a matrix: then both begin at the same place.
+    """
+
+    rank: Ints  # (R,): how many products make up each binary rule; 0 for a rule whose block is kept whole
+    weight: Floats  # (R,)
+    start: Longs  # (R, 3): where U (rank, m_parent), V (rank, m_left) and W (rank, m_right) begin in `values`
+    values: Floats
+
+    @classmethod
+    def none(cls, n_rules: int) -> Factors:
+        """Return what stands for rules of which none is of low rank."""
+        rank, start = np.zeros(n_rules, np.int32), np.zeros((n_rules, 3), np.int64)
+        return cls(rank, np.ones(n_rules, np.float32), start, np.empty(0, np.float32))
+
+    def matrices(self, rule: int, states: npt.ArrayLike) -> tuple[Floats, Floats, Floats]:
+        """Return U, V and W of a rule whose symbols have the given numbers of states."""
+        rank = int(self.rank[rule])
+        u, v, w = (
+            self.values[start : start + rank * size].reshape(rank, size)
+            for start, size in zip(self.start[rule].tolist(), np.asarray(states).tolist(), strict=True)
+        )
+        return u, v, w
+
+    def block(self, rule: int, states: npt.ArrayLike) -> Floats:
+        """Return a rule's tensor, shape (m_parent, m_left, m_right)."""
+        u, v, w = self.matrices(rule, states)
+        pairs = (v[:, :, None] * w[:, None, :]).reshape(len(v), -1)
+        return (self.weight[rule] * (u.T @ pairs)).reshape(np.asarray(states))
+
+    def row(self, rule: int, states: npt.ArrayLike, state: int) -> Floats:
+        """Return a rule's tensor for one of the parent's states, shape (m_left, m_right)."""
+        u, v, w = self.matrices(rule, states)
+        return self.weight[rule] * ((u[:, state, None] * v).T @ w)
+
+    def margins(self, rule: int, states: npt.ArrayLike) -> tuple[Doubles, Doubles]:
+        """Return the sums of a rule's tensor over the right, and over the left child's states: (m_parent, m_left), (m_parent, m_right)."""
+        u, v, w = (matrix.astype(np.float64) for matrix in self.matrices(rule, states))
+        u *= float(self.weight[rule])
+        return (u * w.sum(axis=1, keepdims=True)).T @ v, (u * v.sum(axis=1, keepdims=True)).T @ w
+
+    def row_sums(self, states: npt.NDArray[np.integer]) -> npt.NDArray[np.float64]:
+        """Return the sums of rules' tensors over both children's states, for each state of the parent, one rule after the other.
+
+        `states`, of shape (R, 3), are the numbers of states of the rules' symbols. Rules kept whole have sums of 0.
+        """
+        rank, (parents, lefts, rights) = self.rank.astype(np.int64), states.T.astype(np.int64)
+        padded = np.append(self.values, np.float32(0))
+        owner = np.repeat(np.arange(len(rank)), rank)  # the rule of each product
+        number = np.arange(len(owner)) - np.repeat(np.cumsum(rank) - rank, rank)
+        mass = self.weight[owner].astype(np.float64)
+        for side, sizes in ((1, lefts), (2, rights)):
+            first = self.start[owner, side] + number * sizes[owner]
+            ends = np.stack([first, first + sizes[owner]], axis=1).ravel()
+            mass *= np.add.reduceat(padded, ends, dtype=np.float64)[::2] if len(ends) else 1.0
+        width = parents[owner]
+        state = np.arange(width.sum()) - np.repeat(np.cumsum(width) - width, width)
+        cells = np.repeat(self.start[owner, 0] + number * width, width) + state
+        target = np.repeat((np.cumsum(parents) - parents)[owner], width) + state
+        sums = np.bincount(target, np.repeat(mass, width) * self.values[cells], int(parents.sum()))
+        return np.asarray(sums, np.float64)
+
+
+_NOT_IN_SYMBOL = re.compile(r"[\s()\0]")
+_NAMES_TAG = re.compile(r"[0-9]{1,8}(?: |\Z)")
+
+
+def check(grammar: LPCFG, tolerance: float = 1e-3) -> None:
+    """Raise a ValueError that names the first fault of a grammar, if it has one.
+
+    Shapes fit each other, numbers of symbols and tags are within range, all parameters are finite. The rules of
+    every phrase in every state sum to one within `tolerance`, as do the root, the shares of each symbol's states, and
+    the chances of the neighbouring tags. Of observable operators it is the weights that do.
+    """
+    lexicon, n_phrases = grammar.lexicon, grammar.n_phrases
+    _check_names(grammar)
+    n_symbols, n_tags = len(grammar.symbols), len(grammar.symbols) - n_phrases
+    validate(
+        "grammar", arrays_of(grammar), symbols=n_symbols, phrases=n_phrases, tags=n_tags, words=len(lexicon.words),
+        features=len(lexicon.features),
+    )  # fmt: skip
+    weights = (grammar.binary_weight, grammar.unary_weight, grammar.root_weight)
+    require(len(set(map(type, weights))) == 1, "weights are given for all rules or for none")
+    inner = np.array(list(map(is_intermediate, grammar.symbols)))
+    at_root = grammar.root[np.repeat(inner, grammar.n_states)].any()
+    if grammar.root_weight is not None:
+        at_root |= grammar.root_weight[inner].any()
+    require(not at_root, "no intermediate symbol is at the root")
+    _check_sums(grammar, tolerance)
+
+
+def arrays_of(grammar: LPCFG) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays of a grammar by the names of :data:`gramian.io.array_table.TABLE`."""
+    arrays = {"lexicon.classes": grammar.lexicon.class_tag}
+    for prefix, part in (("", grammar), ("lexicon.", grammar.lexicon), ("factors.", grammar.factors)):
+        for field in () if part is None else fields(part):
+            if isinstance(value := getattr(part, field.name), np.ndarray):
+                arrays[f"{prefix}{field.name}"] = value
+    return arrays
+
+
+def _check_names(grammar: LPCFG) -> None:
+    """Require that symbols, tags, words and classes are what they should be: distinct, and labels."""
+    symbols, n_phrases, lexicon = grammar.symbols, grammar.n_phrases, grammar.lexicon
+    require(0 < n_phrases < len(symbols), "there are phrases and tags")
+    phrases, tags = symbols[:n_phrases], symbols[n_phrases:]
+    # A label may name a phrase and a tag in the same treebank.
+    n_distinct = len(set(phrases)) + len(set(tags))
+    require(n_distinct == len(symbols), "symbols are distinct")
+    for symbol in symbols:
+        labels = [] if is_intermediate(symbol) else split_chain(symbol)
+        require(not _NOT_IN_SYMBOL.search(symbol) and all(map(is_label, labels)), "symbols are labels")
+    require(not any(map(is_intermediate, tags)), "tags are no intermediate symbols")
+    require(len(lexicon.tags) == len(tags), "the lexicon has the grammar's tags")
+    for tag in lexicon.tags:
+        require(all(split_chain(tag)), "its tags are labels")
+    require(len(set(lexicon.words)) == len(lexicon.words), "words are distinct")
+    chance = lexicon.min_tag_probability
+    require(0 <= chance <= 1, f"min_tag_probability is a probability (it is {chance})")
+    require(all(map(_NAMES_TAG.match, lexicon.classes)), "classes name a tag")
+
+
+def _check_sums(grammar: LPCFG, tolerance: float) -> None:
+    if grammar.binary_weight is None or grammar.unary_weight is None or grammar.root_weight is None:
+        # Of all rules of a phrase, in each of its states.
+        expansions = np.zeros(int(grammar.state_start[grammar.n_phrases]))
+        for rows in grammar.row_sums:
+            expansions += np.bincount(rows.state, rows.values, len(expansions))
+        root = grammar.root.sum(dtype=np.float64)
+        tables = [grammar.binary, grammar.unary, grammar.root]
+        if grammar.factors is not None:
+            tables += [grammar.factors.values, grammar.factors.weight]
+        for table in tables:
+            require(table.min(initial=0.0) >= 0, "probabilities are not negative")
+    else:
+        expansions = np.zeros(grammar.n_phrases)
+        np.add.at(expansions, grammar.binary_rules[:, 0], grammar.binary_weight)
+        np.add.at(expansions, grammar.unary_rules[:, 0], grammar.unary_weight)
+        root = grammar.root_weight.sum()
+    starts = grammar.state_start[:-1]
+    for name, sums in (
+        ("rules of a phrase in a state", expansions),
+        ("root", root),
+        ("shares of a symbol's states", np.add.reduceat(grammar.state_prior, starts, dtype=np.float64)),
+        ("tags before", grammar.before.sum(dtype=np.float64)),
+        ("tags after a symbol", grammar.after.sum(axis=1, dtype=np.float64)),
+    ):
+        gap = np.abs(np.asarray(sums) - 1).max()
+        require(gap <= tolerance, f"{name} sum to one (they are {gap:.2g} off)")

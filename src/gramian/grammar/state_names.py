@@ -24,9 +24,6 @@ def state_name(state: StateDescription, label: str, kind: str, scheme: str = "pe
 
     Parameters
     ----------
-    state : StateDescription
-    label : str
-    kind : {"phrase", "tag"}
     scheme : str
         Of the label, for :func:`gramian.trees.glossary.meaning`.
 

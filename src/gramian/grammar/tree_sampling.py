@@ -31,8 +31,6 @@ class TreeSampler:
     ----------
     grammar : LPCFG
         With probabilities; observable operators cannot be drawn from.
-    random_state : int
-    max_length : int
 
     Attributes
     ----------

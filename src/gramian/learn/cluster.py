@@ -87,7 +87,7 @@ class SpectralClustering(LatentLearner):
     allocation : {"root", "frequency", "all"}
         Whether the number of states of a label grows with the root of its count, or with its frequency, or is the same for all labels.
     growth : float
-        With allocation by root: states per root of the count; see :func:`gramian.learn.state_allocation.allocate_states`.
+        With allocation by root: states per root of the count; see :func:`gramian.learn.learner.allocate_states`.
     features : Features
         Which features nodes have; see :class:`gramian.treebank.Features`.
     clustering : Clustering
@@ -97,7 +97,6 @@ class SpectralClustering(LatentLearner):
     lexicon : {"auto", "suffix", "tag", "pos", "signature"} or LexiconOptions
         ``"suffix"``: states of rare words are shrunk towards those of words that look alike. ``"tag"``: rare words are told apart by their
         tag alone. ``"pos"``: likewise, and nothing is smoothed. ``"auto"``: by suffix in Penn-style English, by tag elsewhere.
-    random_state : int
     n_jobs : int, optional
         Threads, -1 for all processors; the grammar does not depend on it.
     verbose : bool

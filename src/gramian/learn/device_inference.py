@@ -39,14 +39,7 @@ class _Tiles(NamedTuple):
 
 
 class DeviceInference:
-    """Inside-outside over the observed trees of a treebank on a device; see :class:`gramian.learn.tree_inference.TreeInference`.
-
-    Parameters
-    ----------
-    bank : Treebank
-    productions : Productions
-    device : str
-    """
+    """Inside-outside over the observed trees of a treebank on a device; see :class:`gramian.learn.tree_inference.TreeInference`."""
 
     def __init__(self, bank: Treebank, productions: Productions, device: str) -> None:
         self.bank, self.productions, self._device = bank, productions, find_device(device)

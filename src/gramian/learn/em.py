@@ -29,9 +29,9 @@ from gramian.io.schema import as_document, parse_document, parse_json
 from gramian.learn.cluster import SpectralClustering
 from gramian.learn.counting import random_counts
 from gramian.learn.learner import LatentLearner, Maximisation
-from gramian.learn.merge import merge_cheapest
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing
+from gramian.learn.split_merge import merge_cheapest
 from gramian.learn.tables import LatentTables, Layout, tables_of
 from gramian.progress import tell_progress
 from gramian.value_types import Constraint, Function, InstanceOf, Number, Whole, option, or_none
@@ -217,7 +217,7 @@ class EM(_Iterated):
     max_iter : int
         Iterations.
     allocation, growth : str, float
-        See :func:`gramian.learn.state_allocation.allocate_states`.
+        See :func:`gramian.learn.learner.allocate_states`.
     smoothing : Smoothing
         Of every maximisation step; see :class:`gramian.learn.Smoothing`.
     watch : Watch, optional

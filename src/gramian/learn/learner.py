@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,43 @@ from gramian.learn.counting import count_productions
 from gramian.learn.lexicon_counts import LEXICON, LexiconChoice, StateScores
 from gramian.learn.observations import Observations, head_rules
 from gramian.learn.smoothing import NO_SMOOTHING, Smoothing, estimate_rules, raise_to_floor, state_shares
-from gramian.learn.state_allocation import ALLOCATION, GROWTH, STATES, Allocation, States, allocate_states
 from gramian.learn.tables import LatentTables, tables_of
 from gramian.learn.tree_inference import Expectation
 from gramian.treebank import Shape, Treebank
+from gramian.treebank.productions import Counts
 from gramian.trees import HeadRules, Tree
-from gramian.value_types import Whole, option
+from gramian.value_types import Either, MappingOf, Number, OneOf, Whole, check_value, option
+
+Allocation: TypeAlias = Literal["root", "frequency", "all"]
+
+States: TypeAlias = int | Mapping[str, int]
+"""The most states of a symbol, or the number of each, by the names that reports have; symbols that are not named get one."""
+
+STATES = Either(Whole(1), MappingOf(Whole(1)))
+ALLOCATION = OneOf(*get_args(Allocation))
+GROWTH = Number(0)
+
+
+def allocate_states(
+    counts: Counts, n_states: int, allocation: Allocation = "root", growth: float = 0.25
+) -> npt.NDArray[np.int32]:
+    """Return the number of states of each symbol, at most `n_states`, given how often it occurs.
+
+    ``"root"``: `growth` times the square root of the count. ``"frequency"``: one up to 50 occurrences, all from 500 on, linear between
+    (Narayan and Cohen 2015). ``"all"``: every symbol gets `n_states`.
+    """
+    check_value("n_states", n_states, STATES)
+    check_value("allocation", allocation, ALLOCATION)
+    check_value("growth", growth, GROWTH)
+    count = np.asarray(counts, np.float64)
+    if allocation == "all":
+        number = np.full(len(count), n_states)
+    elif allocation == "frequency":
+        number = np.ceil((count - 50) / (450 / max(n_states - 2, 1))) + 1
+        number = np.where(count <= 50, 1, np.where(count >= 500, n_states, number))
+    else:
+        number = np.minimum(np.rint(growth * np.sqrt(count)), count // 10)
+    return np.clip(number, 1, n_states).astype(np.int32)
 
 
 class Maximisation:
@@ -105,11 +136,6 @@ class Learner(Estimator):
         ----------
         trees : Treebank, Observations or iterable of Tree
             Observations are shared by learners that see the same treebank.
-        y : ignored
-
-        Returns
-        -------
-        self
         """
         with self._fitting() as report:
             seen = Observations.of(trees)
@@ -133,7 +159,6 @@ class Learner(Estimator):
         ----------
         trees : Treebank, Observations or iterable of Tree
             What the grammar was not learnt from. Trees are binarised as those that it was learnt from.
-        y : ignored
         """
         if not isinstance(trees, Treebank | Observations):
             rules = head_rules("auto", self.model_) or HeadRules.collins()

@@ -18,8 +18,7 @@ from gramian.learn.smoothing_kernels import add_rows
 from gramian.learn.tables import LatentTables, Layout
 from gramian.treebank import Treebank
 from gramian.treebank.productions import Productions
-from gramian.treebank.tagged import TaggedWords
-from gramian.treebank.vocab import frequencies, suffix_chain, word_features
+from gramian.treebank.vocab import TaggedWords, frequencies, suffix_chain, word_features
 from gramian.trees.labels import split_chain, unescape_label
 from gramian.trees.scheme import language_of_labels
 from gramian.value_types import Boolean, Either, InstanceOf, Number, OneOf, Whole, option, options, or_none

@@ -37,7 +37,7 @@ class SpectralMoments(LatentLearner):
     n_states : int or mapping of str to int
         The largest rank of a symbol's operators.
     allocation, growth : str, float
-        See :func:`gramian.learn.state_allocation.allocate_states`.
+        See :func:`gramian.learn.learner.allocate_states`.
     features : Features
         See :class:`gramian.treebank.Features`.
     least : float

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.grammar import LPCFG
-from gramian.learn.further_trees import FurtherTrees
 from gramian.learn.lexicon_counts import LexicalModel, LexiconChoice, LexiconOptions
 from gramian.learn.tables import LatentTables
 from gramian.learn.tree_inference import Expectation, TreeInference
@@ -19,13 +21,13 @@ from gramian.treebank import INSIDE, OUTSIDE, Features, NodeView, Treebank
 from gramian.treebank.feature_templates import template_names
 from gramian.treebank.head_words import head_leaves
 from gramian.treebank.productions import Counts, Productions
-from gramian.treebank.tagged import TaggedWords
-from gramian.treebank.vocab import Vocabulary, suffix_chain
+from gramian.treebank.vocab import TaggedWords, suffix_chain, word_classes
 from gramian.trees import HeadRules, Tree
 from gramian.trees.scheme import language_of_labels
 
 if TYPE_CHECKING:
     from gramian.learn.device_inference import DeviceInference
+
 
 Columns = list[npt.NDArray[np.signedinteger]]
 
@@ -57,7 +59,6 @@ class Observations:
 
     Parameters
     ----------
-    bank : Treebank
     tagged : TaggedWords, optional
         Further words with their tags, for the lexicon.
     further : iterable of Treebank, optional
@@ -197,8 +198,11 @@ class Observations:
         """Return the nodes, as feature templates see them."""
         key = heads, suffixes, rare_words, ignore_case
         if key not in self._views:
-            word_class = Vocabulary.of(self.bank, ignore_case).classes(
-                rare_words, lambda word: suffix_chain(word, longest=2)[-1] if suffixes else ""
+            word_class = word_classes(
+                self.bank,
+                rare_words,
+                lambda word: suffix_chain(word, longest=2)[-1] if suffixes else "",
+                ignore_case,
             )
             rules = head_rules(heads, self.bank)
             head = None if rules is None else head_leaves(self.bank, rules)
@@ -220,3 +224,75 @@ class Observations:
             tables.append((count + 5 * overall) / (count.sum(axis=1, keepdims=True) + 5))
         share = self.label_count / self.label_count.sum()
         return (tables[0] * share[:, None]).astype(np.float32), tables[1].astype(np.float32)
+
+
+_COLUMNS = ("label", "left", "right", "parent", "word", "start", "end", "tree_start", "weight")
+
+
+class FurtherTrees:
+    """Trees on disk, numbered like those of a treebank.
+
+    Parameters
+    ----------
+    bank : Treebank
+        What is in memory.
+    shards : iterable of Treebank
+        Looked at once, one after the other. Trees with symbols that `bank` lacks are left out.
+
+    Attributes
+    ----------
+    bank : Treebank
+        The same, but that it has the words of all.
+    productions : Productions
+        Of all trees, at the nodes of `bank`.
+    root_count : ndarray
+        How many of the trees on disk have each symbol at the top.
+    n_trees, left_out : int
+    """
+
+    def __init__(self, bank: Treebank, shards: Iterable[Treebank]) -> None:
+        self._folder = TemporaryDirectory(prefix="gramian-")
+        self._files: list[Path] = []
+        words = {word: number for number, word in enumerate(bank.words)}
+        symbol = {(number < bank.n_phrases, name): number for number, name in enumerate(bank.symbols)}
+        parts = [Productions.of(bank)]
+        self.root_count = np.zeros(bank.n_symbols)
+        self.n_trees = self.left_out = 0
+        for shard in shards:
+            numbered = _numbered(shard, symbol, words)
+            self.left_out += shard.n_trees - numbered.n_trees
+            self.n_trees += numbered.n_trees
+            if numbered.n_trees:
+                self._keep(numbered)
+                parts.append(Productions.of(numbered))
+                roots = numbered.label[numbered.tree_start[1:] - 1]
+                self.root_count += np.bincount(roots, numbered.weight, bank.n_symbols)
+        self.bank = replace(bank, words=tuple(words))
+        self.productions = Productions.joined(parts, self.bank)
+
+    def expect(self, tables: LatentTables, n_jobs: int = 1) -> Iterator[Expectation]:
+        """Yield what an expectation step finds in each shard."""
+        for file in self._files:
+            with np.load(file) as columns:
+                bank = replace(self.bank, **{name: columns[name] for name in _COLUMNS})
+            yield TreeInference(bank, tables.layout.productions.at_nodes(bank)).expect(tables, n_jobs)
+
+    def _keep(self, shard: Treebank) -> None:
+        self._files.append(Path(self._folder.name) / f"{len(self._files)}.npz")
+        weight = np.ones(shard.n_trees) if shard.weight is None else shard.weight
+        np.savez(self._files[-1], weight=weight, **{name: getattr(shard, name) for name in _COLUMNS[:-1]})
+
+
+def _numbered(shard: Treebank, symbol: dict[tuple[bool, str], int], words: dict[str, int]) -> Treebank:
+    """Return a treebank with the numbers of another for its symbols and words, trees with symbols that it lacks left out.
+
+    New words get the next numbers in `words`.
+    """
+    named = enumerate(shard.symbols)
+    number = np.array([symbol.get((index < shard.n_phrases, name), -1) for index, name in named], np.int32)
+    if (number < 0).any():
+        strange = np.add.reduceat(number[shard.label] < 0, shard.tree_start[:-1])
+        shard = shard.subset(np.flatnonzero(strange == 0))
+    word = np.array([words.setdefault(form, len(words)) for form in shard.words], np.int32)
+    words_of_nodes: npt.NDArray[np.int32] = np.where(shard.word >= 0, word[shard.word], -1).astype(np.int32)
+    return replace(shard, label=number[shard.label], word=words_of_nodes)

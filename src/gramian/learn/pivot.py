@@ -45,7 +45,7 @@ class PivotEM(LatentLearner):
     n_states : int or mapping of str to int
         The most states a symbol gets.
     allocation, growth : str, float
-        See :func:`gramian.learn.state_allocation.allocate_states`.
+        See :func:`gramian.learn.learner.allocate_states`.
     features : Features
         See :class:`gramian.treebank.Features`; they are not scaled.
     max_iter : int

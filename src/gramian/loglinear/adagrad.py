@@ -70,8 +70,6 @@ def ascend(
 
     Parameters
     ----------
-    tables : Tables
-    examples : sequence
     drop_words : callable
         Returns the views of an example in which some words are unknown.
     gradient : callable
@@ -79,7 +77,6 @@ def ascend(
         does not depend on `n_jobs`.
     update : callable
         Changes the weights, given views, example, gradient and the number of the step.
-    max_iter, random_state, batch, n_jobs : int
     details : callable
         Returns text for the log message of an epoch.
     """

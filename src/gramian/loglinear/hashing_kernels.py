@@ -1,8 +1,10 @@
-"""Kernels of hashed features, for all log-linear models; see :mod:`gramian.loglinear.hashing`."""
+"""Kernels of all log-linear models: hashed features (see :mod:`gramian.loglinear.hashing`) and the AdaGrad update of one weight."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -71,3 +73,16 @@ def add_values(views, templates, columns, sums):
     for term in range(templates.terms.shape[0]):
         which, place, source, offset, template = _term(templates.terms, term)
         sums[which, template] += np.uint64(views[source, columns[place] + offset]) * templates.factor[term]
+
+
+@helper_kernel
+def take_step(tables, slot, gradient, time):
+    """INOUT tables (:class:`gramian.loglinear.adagrad.Tables`): update one weight w, for step `time`, along its gradient g.
+
+    G += g^2,  w += rate (g - decay w) / sqrt(G + floor)
+    """
+    tables.squares[slot] += gradient * gradient
+    pull = gradient - tables.decay * tables.weights[slot]
+    change = tables.rate * pull / math.sqrt(tables.squares[slot] + tables.floor)
+    tables.weights[slot] += change
+    tables.drift[slot] += time * change

@@ -61,13 +61,7 @@ class PaddedBatch(NamedTuple):
 
 
 class Sentences:
-    """Examples ready to be put side by side.
-
-    Parameters
-    ----------
-    examples : sequence of Example
-    inventory : Inventory
-    """
+    """Examples ready to be put side by side."""
 
     def __init__(self, examples: Sequence[Example], inventory: Inventory) -> None:
         self.examples = examples
@@ -76,8 +70,10 @@ class Sentences:
             np.array([0, *[rows.setdefault(form, len(rows)) for form in example.forms], 0])
             for example in examples
         ]
-        self._vectors = [inventory.vector_numbers(example.forms) for example in examples]
-        characters = [[BOUNDARY], *(inventory.character_numbers(form) for form in list(rows)[1:])]
+        self._vectors = [
+            np.array([0, *[inventory.word(form)[1] for form in example.forms], 0]) for example in examples
+        ]
+        characters = [[BOUNDARY], *(inventory.word(form)[2] for form in list(rows)[1:])]
         self._spelt_length = np.array([len(example) for example in characters])
         self._spelt = np.full((len(characters), self._spelt_length.max()), PADDING)
         for row, numbers in enumerate(characters):
@@ -88,7 +84,6 @@ class Sentences:
 
         Parameters
         ----------
-        numbers : sequence of int
         words : sequence of ndarray of int64, optional
             Their words, some of them made unknown.
         """
@@ -151,8 +146,6 @@ class WordNet(nn.Module):  # type: ignore[misc]
 
     Parameters
     ----------
-    inventory : Inventory
-    size : NetSize
     learning : Learning
         For its dropouts.
     vectors : ndarray of float32, shape (n_vector_words, any), optional

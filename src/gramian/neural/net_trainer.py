@@ -79,14 +79,8 @@ def train_net(
 
     Parameters
     ----------
-    examples, held_out : sequence of Example
-    inventory : Inventory
-    size : NetSize
-    learning : Learning
     max_iter : int
         Passes at most.
-    random_state, n_jobs : int
-    device : str
     checkpoint : path, optional
         File that holds everything after each pass; if it is there and fits, learning goes on from it.
     vectors : ndarray of float32, shape (n_vector_words, any), optional

@@ -18,7 +18,7 @@ from gramian.io import model_files
 from gramian.io.array_table import Row, validate
 from gramian.io.schema import parse_document
 from gramian.io.tensors import Tensors
-from gramian.neural import span_tree_kernels
+from gramian.neural import net_kernels
 from gramian.neural.encoder import Encoder, EncoderRecord
 from gramian.neural.span_inventory import Inventory, cell
 from gramian.neural.span_scores import SpanScorer, weight_shapes
@@ -52,7 +52,6 @@ def best_chains(
         Probabilities of chains over spans.
     membership : ndarray, shape (n_chains, n_labels)
         Which chain has which label.
-    n_words : int
 
     Returns
     -------
@@ -67,7 +66,7 @@ def best_chains(
     gain = (chances @ membership - 0.5) @ membership.T
     best_chain = gain.argmax(1)
     best_gain = gain[np.arange(len(gain)), best_chain]
-    cells = span_tree_kernels.best_spans(np.maximum(best_gain, 0).astype(np.float64), n_words)
+    cells = net_kernels.best_spans(np.maximum(best_gain, 0).astype(np.float64), n_words)
     return cells.tolist(), np.where(best_gain > 0, best_chain, -1), best_chain
 
 
@@ -143,7 +142,7 @@ class NeuralModel:
             total = chances.sum(1, keepdims=True) + np.exp(-largest)
             # P(chain over span) = P(span in the tree) * P(chain | span).
             scores = (largest + np.log(total))[:, 0].astype(np.float64)
-            _, marginals = span_tree_kernels.span_marginals(scores, len(tags))
+            _, marginals = net_kernels.span_marginals(scores, len(tags))
             factor = (marginals / total[:, 0]).astype(np.float32)
             tags = np.exp(inverse_temperature * (tags - tags.max(1, keepdims=True)))
             tags /= tags.sum(1, keepdims=True)

@@ -43,15 +43,12 @@ def soft_tree(
 
     Parameters
     ----------
-    words : sequence of str
     labels : ndarray, shape (n_cells, n_labels)
         Spans by width, then start.
     names : sequence of str
         Of the columns: labels of phrases, then tags.
-    n_phrase_labels : int
     chains : iterable of str
         Chains of several labels that occur; others are never assumed.
-    weight : float
 
     Examples
     --------
@@ -92,19 +89,3 @@ def soft_tree(
         for word, tag in np.argwhere(labels[:n, n_phrase_labels:] >= _LEAST).tolist()
     ]
     return SoftTree(tuple(words), tuple(spans), tuple(tags), weight)
-
-
-def agreement(one: SoftTree, other: SoftTree) -> float:
-    """Return how far two teachers agree on a sentence: the F1 that is expected of trees drawn from both.
-
-    Examples
-    --------
-    >>> sure = SoftTree(("a", "b"), ((0, 2, "S", 1.0), (0, 1, "NP", 1.0)), ())
-    >>> unsure = SoftTree(("a", "b"), ((0, 2, "S", 1.0), (0, 1, "NP", 0.5), (1, 2, "NP", 0.5)), ())
-    >>> agreement(sure, sure), agreement(sure, unsure)
-    (1.0, 0.75)
-    """
-    shares = {span[:3]: span[3] for span in other.spans}
-    both = sum(span[3] * shares.get(span[:3], 0.0) for span in one.spans)
-    total = sum(span[3] for span in (*one.spans, *other.spans))
-    return 2 * both / total if total else 1.0

@@ -205,18 +205,6 @@ class Inventory:
         characters = [BOUNDARY, *[numbers.characters.get(character, UNKNOWN) for character in word], BOUNDARY]
         return numbers.words.get(lower, UNKNOWN), numbers.vectors.get(lower, 0), characters
 
-    def word_numbers(self, words: Sequence[str]) -> Ints:
-        """Return a sentence between its boundaries, shape (n_words + 2,)."""
-        return np.array([BOUNDARY, *[self.word(word)[0] for word in words], BOUNDARY])
-
-    def vector_numbers(self, words: Sequence[str]) -> Ints:
-        """Return which fixed vectors the words of a sentence between its boundaries have, 0 for none."""
-        return np.array([0, *[self.word(word)[1] for word in words], 0])
-
-    def character_numbers(self, word: str) -> list[int]:
-        """Return the characters of a word between its boundaries."""
-        return self.word(word)[2]
-
     def example(self, tree: SpanTree | SoftTree) -> Example:
         """Return a tree in numbers; spans and words whose chain or tag is not known are left out."""
         if isinstance(tree, SpanTree):
@@ -228,7 +216,7 @@ class Inventory:
         ]
         tagged = [(word, tags[tag], share) for word, tag, share in tree.tags if tag in tags]
         return Example(
-            words=self.word_numbers(tree.words),
+            words=np.array([BOUNDARY, *[self.word(word)[0] for word in tree.words], BOUNDARY]),
             forms=tree.words,
             tags=np.array([row[:2] for row in tagged], np.int64).reshape(-1, 2),
             spans=np.array([row[:3] for row in spans], np.int64).reshape(-1, 3),

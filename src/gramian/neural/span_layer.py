@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn.functional import dropout, layer_norm
 
-from gramian.neural import span_layer_kernels as kernels
+from gramian.neural import net_kernels as kernels
 
 
 def span_layer(left: torch.Tensor, right: torch.Tensor, norm: nn.LayerNorm, share: float) -> torch.Tensor:
@@ -19,7 +19,6 @@ def span_layer(left: torch.Tensor, right: torch.Tensor, norm: nn.LayerNorm, shar
     ----------
     left, right : Tensor, shape (n_sentences, n + 1, hidden)
         Of fenceposts.
-    norm : LayerNorm
     share : float
         Of the units that are left out; on a CPU rounded to a 256th.
     """
@@ -53,7 +52,7 @@ class _OnCpu(torch.autograd.Function):  # type: ignore[misc]
         )
         noise = random_bits.view(torch.uint8)[: size[0] * size[1] * size[2]].view(size)
         inputs = [tensor.detach().contiguous() for tensor in (left, right, scale, shift)]
-        outputs = kernels.forward(*(tensor.numpy() for tensor in (*inputs, noise)), limit)
+        outputs = kernels.span_layer_forward(*(tensor.numpy() for tensor in (*inputs, noise)), limit)
         out, moments = map(torch.from_numpy, outputs)
         ctx.save_for_backward(out, moments, *inputs[:3])
         ctx.limit = limit
@@ -62,7 +61,7 @@ class _OnCpu(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         tables = (gradients[0].contiguous(), *ctx.saved_tensors)
-        input_gradients = kernels.backward(*(tensor.numpy() for tensor in tables), ctx.limit)
+        input_gradients = kernels.span_layer_backward(*(tensor.numpy() for tensor in tables), ctx.limit)
         return (*map(torch.from_numpy, input_gradients), None)
 
 

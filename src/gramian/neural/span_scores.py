@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.io.bounded_cache import BoundedCache
-from gramian.neural import lstm_kernels as kernels
-from gramian.neural import span_layer_kernels
+from gramian.neural import net_kernels as kernels
 from gramian.neural.encoder import Encoder
 from gramian.neural.net_options import NetSize, n_layers
 from gramian.neural.span_inventory import BOUNDARY, UNKNOWN, Inventory
@@ -221,7 +220,7 @@ class SpanScorer(StateReader):
         posts = np.concatenate([states[:-1, :units], states[1:, units:]], 1) @ self._fenceposts
         hidden = weights["right.bias"].shape[0]
         left, right = np.ascontiguousarray(posts[:, :hidden]), posts[:, hidden:] + weights["right.bias"]
-        spans, _ = span_layer_kernels.forward(
+        spans, _ = kernels.span_layer_forward(
             left[None], right[None], weights["norm.weight"], weights["norm.bias"], _NO_NOISE, 0
         )
         tags = np.maximum(states[1:-1] @ weights["tag_hidden.weight"].T + weights["tag_hidden.bias"], 0)

@@ -3,7 +3,7 @@
 A tree's score is the sum of the scores of its spans, so that all that is needed of a span is one number. Inside values are kept twice,
 by the start and by the end of spans, in such an order that what is summed for spans of one width are two slices; the outside pass runs
 over the same slices backwards and gives the marginals, which are the gradient of the logarithm of the sum.
-:mod:`gramian.neural.span_tree_reference` says the same in plain Python, :mod:`gramian.neural.span_tree_kernels` runs one sentence
+:mod:`gramian.neural.span_tree_reference` says the same in plain Python, :mod:`gramian.neural.net_kernels` runs one sentence
 without torch.
 """
 

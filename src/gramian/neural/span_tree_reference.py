@@ -16,7 +16,6 @@ def span_marginals(scores: Floats, n_words: int) -> tuple[float, Floats]:
     Parameters
     ----------
     scores : ndarray of float64, shape (n_cells,)
-    n_words : int
     """
     inside, outside = np.full(len(scores), -np.inf), np.full(len(scores), -np.inf)
     spans = [

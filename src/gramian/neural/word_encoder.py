@@ -31,7 +31,6 @@ class WordEncoder:
     ----------
     folder : path
         What ``save_pretrained`` wrote: configuration, tokenizer and weights.
-    pooling : {"first", "mean"}
     weights : mapping of str to ndarray
         To be put in the place of the folder's.
     name : str

@@ -30,7 +30,6 @@ def word_vectors(
     ----------
     sentences : iterable of sequences of str
         Words as written; they are folded (lower case, digits are zeros).
-    n_dims, min_count, random_state : int
 
     Returns
     -------

@@ -21,7 +21,7 @@ from gramian.chart.gpu.torch_backend import TorchBackend
 from gramian.chart.gpu.word_rows import WordRows
 from gramian.chart.tree_arrays import TreeArrays
 from gramian.errors import GramianError
-from gramian.experts.label_expert import LabelExpert
+from gramian.experts.expert_part import LabelExpert
 from gramian.grammar.lexicon import joined
 from gramian.parsing.fallbacks import FallbackParser
 from gramian.parsing.pipeline import BatchResults, Pipeline, ReadRequest
@@ -43,12 +43,8 @@ class DeviceParsing:
 
     Parameters
     ----------
-    pipeline : Pipeline
     fallbacks : FallbackParser
         For sentences that the device does not parse.
-    experts : sequence of Expert
-    pruning : Pruning
-    device : str
 
     Attributes
     ----------

@@ -34,7 +34,6 @@ class FallbackParser:
 
     Parameters
     ----------
-    pipeline : Pipeline
     pruning : Pruning
         The usual one.
     """

@@ -20,8 +20,7 @@ import numpy as np
 from gramian import __version__
 from gramian.errors import OptionError
 from gramian.experts.expert_part import EXPERT_KINDS, ExpertPart
-from gramian.grammar.check import check
-from gramian.grammar.lpcfg import LPCFG
+from gramian.grammar.lpcfg import LPCFG, check
 from gramian.io import model_files
 from gramian.io.tensors import Tensors, check_memory, decode, decoded_bytes, encode
 from gramian.parsing.calibration import Calibration, Curve
@@ -46,8 +45,6 @@ def save_model(model: Model, path: str | os.PathLike[str], *, half: bool = False
 
     Parameters
     ----------
-    model : Model
-    path : path
     half : bool
         Whether real numbers are rounded to 16 bits, which keeps each within 0.4 % and halves the file.
 

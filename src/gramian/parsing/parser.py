@@ -38,8 +38,8 @@ from gramian.parsing.words import WordTable
 from gramian.settings import declared_settings, find_setting
 from gramian.text.case import CaseRestorer
 from gramian.text.language import UNDETERMINED, foreign_language
-from gramian.text.running_text import sentences_in
 from gramian.text.sentence_segmenter import SentenceSegmenter
+from gramian.text.text_processor import sentences_in
 from gramian.threads import alone, batches_in_order
 from gramian.trees import Tree, normalise
 from gramian.trees.brackets import trees_of
@@ -70,7 +70,6 @@ class Parser:
 
     Parameters
     ----------
-    model : Model or LPCFG
     decoder : str
         Which tree is the best: one of :data:`gramian.chart.decode.DECODERS`.
     recall_penalty : float, optional
@@ -215,10 +214,6 @@ class Parser:
         constraints : gramian.chart.constraints.Constraints, optional
             Phrases that must or must not be there. If no tree meets them, the tree is flat; of a sentence that is parsed in parts, those
             that lie within a part apply.
-
-        Returns
-        -------
-        ParseResult
         """
         if isinstance(sentence, str) and len(self.segmenter.segment(sentence)) > 1:
             warnings.warn(
@@ -372,12 +367,6 @@ class Parser:
         ----------
         sentence, constraints
             As for :meth:`parse`.
-        size : int
-        random_state : int or numpy.random.Generator
-
-        Returns
-        -------
-        list of Alternative
         """
         request = self._readable(sentence)
         if constraints is not None:
@@ -402,10 +391,6 @@ class Parser:
             They are brought into the form that the model's treebank had for training.
         n_jobs : int
             Threads.
-
-        Returns
-        -------
-        gramian.evaluate.BracketScores
 
         Examples
         --------
@@ -443,7 +428,6 @@ class Parser:
 
         Parameters
         ----------
-        path : path
         half : bool
             Whether real numbers are rounded to 16 bits, as ``gramian train`` does unless ``compress`` is false.
         """

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from gramian.chart.forest import Pruning
 from gramian.parsing.parser import Parser
-from gramian.parsing.sentence_formats import SentenceFormat
+from gramian.parsing.sentences import SentenceFormat
 from gramian.settings import Setting, declared_settings
 from gramian.value_types import Boolean, Number, OneOf, Text, Whole, option, option_fields, options, or_none
 

@@ -83,13 +83,10 @@ class BatchResults:
 
     Parameters
     ----------
-    trees : TreeArrays
     sentences : sequence of ReadSentence
         The sentence of each tree.
     names : sequence of str
         The grammar's labels.
-    calibration : Calibration
-    status : str
     seconds : float
         What each sentence took.
     """

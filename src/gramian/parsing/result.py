@@ -221,10 +221,6 @@ class ParseResult:
 def table(results: Iterable[ParseResult]) -> list[dict[str, Any]]:
     """Return a row for every node of every result, ready for ``pandas.DataFrame``.
 
-    Parameters
-    ----------
-    results : iterable of ParseResult
-
     Returns
     -------
     list of dict

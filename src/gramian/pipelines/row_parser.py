@@ -12,7 +12,7 @@ from gramian.parsing.parser import Parser, load
 from gramian.parsing.result import ParseResult
 from gramian.pipelines.shard_reading import CorpusSentence
 from gramian.pipelines.shard_writing import as_record
-from gramian.text.running_text import sentences_in
+from gramian.text.text_processor import sentences_in
 
 _COLUMNS = {
     "tree": "string",

@@ -20,7 +20,7 @@ from gramian.io.csv_rows import CsvRows
 from gramian.io.decompression import decompressed
 from gramian.io.reading import TextLines, check_plain_text, reads_once
 from gramian.io.schema import Count, Sha256
-from gramian.parsing.sentence_formats import SentenceFormat
+from gramian.parsing.sentences import SentenceFormat
 from gramian.pipelines.inputs import Input, Kind
 from gramian.pipelines.parquet_rows import ParquetRows
 

@@ -14,12 +14,11 @@ from gramian.errors import InputError
 from gramian.io.decompression import decompressed
 from gramian.io.reading import TextLines
 from gramian.parsing.parser import Parser
-from gramian.parsing.sentence_formats import read_line
-from gramian.parsing.sentences import Sentence
+from gramian.parsing.sentences import Sentence, read_line
 from gramian.pipelines.inputs import Input
 from gramian.pipelines.shard_plan import InputLayout, Shard, text_rows
-from gramian.text.running_text import sentences_in
 from gramian.text.sentence_segmenter import PlacedText
+from gramian.text.text_processor import sentences_in
 from gramian.trees.conllu import read_conllu
 
 Note = Callable[[InputError], None]

@@ -28,7 +28,7 @@ from gramian.io.schema import Count, Seconds, Sha256, parse_json
 from gramian.parsing.installed_models import model_path
 from gramian.parsing.model_store import default_model_path
 from gramian.parsing.parser import Parser, load
-from gramian.parsing.sentence_formats import SentenceFormat
+from gramian.parsing.sentences import SentenceFormat
 from gramian.pipelines.inputs import Input
 from gramian.pipelines.shard_plan import InputLayout, Shard
 from gramian.pipelines.shard_reading import ShardReader

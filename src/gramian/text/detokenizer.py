@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gramian.text.rule_tokenizer import TextToken
+from gramian.text.rule_tokenizer import TextToken, TokenizedText
 from gramian.text.tokenizer import JOINT
-from gramian.text.tokenizer_training import TokenizedText
 from gramian.trees.conllu import Sentence, Token
 
 _CLOSING = re.compile(r"[.,;:?!…%)\]}»”’°]+|\.{2,}|''|-[RL](?:RB|SB|CB)-")

@@ -29,7 +29,6 @@ def foreign_language(
 
     Parameters
     ----------
-    words : sequence of str
     expected : str or None
         ISO 639 code of the expected language; if it is unknown, only the share of known words counts.
     is_known : callable

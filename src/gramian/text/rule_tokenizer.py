@@ -7,7 +7,7 @@ apostrophes, and a period is split off at the end of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from gramian.errors import OptionError
@@ -21,6 +21,13 @@ class TextToken(NamedTuple):
     word: str
     start: int
     end: int
+
+
+class TokenizedText(NamedTuple):
+    """A sentence: its text, and its tokens with their offsets. The words of a contraction have the same offsets."""
+
+    text: str
+    tokens: Sequence[TextToken]
 
 
 _CLOSING = r"\])}>\"'»”’"

@@ -1,13 +1,14 @@
-"""The part of a model that turns text into sentences and words."""
+"""The part of a model that turns text into sentences and words; at most one paragraph of running text is in memory."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from gramian.errors import OptionError
-from gramian.text.sentence_segmenter import SentenceSegmenter
+from gramian.text.sentence_segmenter import PlacedText, SentenceSegmenter
 from gramian.text.tokenizer import Tokenizer
 
 _LANGUAGE_CODE = re.compile("[a-z]{2,3}")
@@ -28,3 +29,48 @@ class TextProcessor:
     def __post_init__(self) -> None:
         if self.language is not None and not _LANGUAGE_CODE.fullmatch(self.language):
             raise OptionError(f"language must be a code such as 'en', got {self.language!r}")
+
+
+_MAX_PARAGRAPH = 1 << 16  # characters; a longer paragraph is segmented in parts
+
+
+def sentences_in(
+    lines: Iterable[str], segmenter: SentenceSegmenter, *, at_once: bool = False
+) -> Iterator[PlacedText]:
+    r"""Yield the sentences of a text with their offsets in the whole text.
+
+    Lines have their line ends; long lines may come in pieces. With `at_once`, the sentences of a line are yielded before the next line is
+    read, for interactive input.
+
+    Examples
+    --------
+    >>> for sentence in sentences_in(["I came. I saw.\n", "\n", "I conquered.\n"], SentenceSegmenter()):
+    ...     print(sentence.start, repr(sentence.text))
+    0 'I came.'
+    8 'I saw.'
+    16 'I conquered.'
+    """
+    held: list[str] = []
+    size = start = 0
+    for line in lines:
+        if not at_once and line.strip():
+            held.append(line)
+            size += len(line)
+            if size < _MAX_PARAGRAPH:
+                continue
+            text = "".join(held)
+            spans = segmenter.segment(text)
+            end = spans[-1].start if len(spans) > 1 else len(text)  # the last sentence may continue
+            rest = [text[end:]] if end < len(text) else []
+            text = text[:end]
+        else:
+            text, rest = "".join([*held, line]), []
+        yield from _sentences(text, start, segmenter)
+        start += len(text)
+        held, size = rest, sum(map(len, rest))
+    yield from _sentences("".join(held), start, segmenter)
+
+
+def _sentences(text: str, offset: int, segmenter: SentenceSegmenter) -> Iterator[PlacedText]:
+    for start, end in segmenter.segment(text):
+        yield PlacedText(text[start:end], offset + start)

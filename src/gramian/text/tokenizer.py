@@ -33,7 +33,8 @@ class Tokenizer:
 
     Examples
     --------
-    >>> from gramian.text.tokenizer_training import TokenizedText, learn_tokenizer
+    >>> from gramian.text.rule_tokenizer import TokenizedText
+    >>> from gramian.text.text_training import learn_tokenizer
     >>> text = "l'eau de l'hiver"
     >>> tokens = [TextToken("l'", 0, 2), TextToken("eau", 2, 5), TextToken("de", 6, 8), TextToken("l'", 9, 11), TextToken("hiver", 11, 16)]
     >>> [token.word for token in learn_tokenizer([TokenizedText(text, tokens)] * 5).tokenize("l'hiver")]

@@ -1,8 +1,8 @@
 """What a model's confidences are worth, and its experts beside its grammars: learnt from trees the model has not seen.
 
-Confidences of the trees that a model was learnt from say nothing, since it knows these. So the same members are trained once more without
-one fold (:mod:`gramian.training.folds`), parse it, and what they get right there gives the curves (:mod:`gramian.parsing.calibration`) and
-the experts' weights of the model that was learnt from all.
+Confidences of the trees that a model was learnt from say nothing, since it knows these. So the same members are trained once more
+without one fold, parse it, and what they get right there gives the curves (:mod:`gramian.parsing.calibration`) and the experts' weights
+of the model that was learnt from all.
 """
 
 from __future__ import annotations

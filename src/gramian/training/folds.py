@@ -1,4 +1,4 @@
-"""Jack-knifing: what models say about trees they have not seen, for learners that build on models' mistakes (Collins 2000).
+"""Jack-knifing (Collins 2000): what models say about trees they have not seen, and a reranker that is learnt from it.
 
 The treebank is cut into folds, and for a fold the same members are trained on all the others. Each training, and then the work
 on each fold, is an independent task: resumable, in processes or on a cluster.
@@ -6,15 +6,30 @@ on each fold, is an independent task: resumable, in processes or on a cluster.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import chain, count
+from typing import Any, ClassVar
 
+from gramian.experts import MaxEntReranker
+from gramian.experts.rerank_candidates import (
+    CANDIDATES,
+    Scored,
+    candidates,
+    read_candidates,
+    scored,
+    written_candidates,
+)
+from gramian.io import model_files
 from gramian.parsing.model import Model
+from gramian.parsing.parser import Parser
 from gramian.tasks.task_runner import Outcome
 from gramian.training.members import MemberTask, TaskRunner, TrainedMember, whole_model
 from gramian.training.training_data import Fold, TrainingData
-from gramian.trees import Tree
+from gramian.trees import HeadRules, Tree
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,3 +71,55 @@ def held_out(
     results = [tuple([next(trained).value for _ in those]) for those in todo]
     works = [replace(work, members=one, results=found) for one, found in zip(todo, results, strict=True)]
     return [outcome.value for outcome in runner.run(works, watch)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidatesTask(FoldTask):
+    """Find the `k` best candidates of a fold's sentences, scored."""
+
+    RESULT: ClassVar[Any] = dict[str, Any]
+
+    k: int = CANDIDATES
+    weights: tuple[tuple[str, float | None], ...] = ()  # of experts
+
+    def work(self, model: Model, trees: list[Tree]) -> dict[str, Any]:
+        """Return the candidates as JSON values; :func:`gramian.experts.rerank_candidates.read_candidates` reads them."""
+        parser = Parser(model.with_weights(dict(self.weights)))
+        found = []
+        for tree in trees:
+            forest = parser.forest(tree.words)
+            best = None if forest is None else candidates(forest, self.k)[0]
+            if best is not None and len(best):
+                found.append(scored(tuple(tree.words), best, tree))
+        return written_candidates(found)
+
+
+class _Candidates:
+    """Candidates of all folds, read anew each time from what tasks returned, which is far smaller."""
+
+    def __init__(self, folds: Sequence[dict[str, Any]]) -> None:
+        self._folds = folds
+
+    def __iter__(self) -> Iterator[Scored]:
+        return chain.from_iterable(map(read_candidates, self._folds))
+
+
+def add_reranker(
+    model: Model, members: Sequence[MemberTask], folds: int, heads: HeadRules | None, runner: TaskRunner
+) -> Model:
+    """Train the same members on folds of the treebank, rank their parses of the rest, and add what is learnt to the model."""
+    numbers = count(1)
+
+    def watch(outcome: Outcome) -> None:
+        what = "model" if isinstance(outcome.task, MemberTask) else "parses"
+        number, total = outcome.task.fold.number + 1, folds * (len(members) + 1)
+        _log.info("fold %d of %d, %s: %s (%d of %d)", number, folds, what, outcome.how, next(numbers), total)
+
+    work = CandidatesTask(weights=tuple((part.kind, part.weight) for part in model.experts))
+    found = held_out(work, members, [Fold(number, folds) for number in range(folds)], runner, watch)
+    reranker = MaxEntReranker(heads=heads)
+    reranker.fit(_Candidates(found))
+    about = {**reranker.report_, "folds": folds}
+    del about["seconds"], about["peak memory (MB)"]
+    report = dict(model.report) | {"reranker": about}
+    return replace(model, reranker=model_files.rounded("reranker", reranker.model_), report=report)

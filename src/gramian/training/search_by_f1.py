@@ -16,8 +16,7 @@ from gramian.errors import InputError
 from gramian.evaluate import COLLINS, GoldBrackets, Parameters
 from gramian.grammar import LPCFG
 from gramian.learn import SpectralClustering
-from gramian.learn.search_trials import Assignment, FoundStates
-from gramian.learn.state_search import ClusterCache, search_states
+from gramian.learn.state_search import Assignment, ClusterCache, FoundStates, search_states
 from gramian.parsing.parser import Parser
 from gramian.parsing.parser_settings import parser_options
 from gramian.tasks.task_runner import run_tasks

@@ -25,7 +25,7 @@ from gramian.training.selftraining.silver_trees import SilverTrees
 from gramian.training.training_settings import TrainingSettings
 from gramian.treebank import Shape, Treebank
 from gramian.treebank.encode import TokenCodes
-from gramian.treebank.tagged import TaggedWords
+from gramian.treebank.vocab import TaggedWords
 from gramian.trees import HeadRules, Tree, annotation_scheme, normalise, read_trees
 from gramian.trees.labels import split_chain
 from gramian.trees.scheme import DEFAULT_SCHEME, AnnotationScheme, detect_scheme, scheme_of
@@ -69,7 +69,6 @@ class TrainingData:
 
     Parameters
     ----------
-    bank : Treebank
     source : str
         What the trees are called.
     preset : str

@@ -26,8 +26,8 @@ from gramian.io import model_files
 from gramian.io.lock import locked
 from gramian.io.schema import parse_json
 from gramian.learn import Watch
+from gramian.learn.learner import allocate_states
 from gramian.learn.observations import head_rules
-from gramian.learn.state_allocation import allocate_states
 from gramian.learn.tables import Layout
 from gramian.parsing.limits import expected_seconds
 from gramian.parsing.model import Model
@@ -37,13 +37,13 @@ from gramian.tasks.task_runner import Outcome, TaskFolder
 from gramian.text.text_processor import TextProcessor
 from gramian.text.text_training import learn_text_processor
 from gramian.training.calibrate import calibrate
+from gramian.training.folds import add_reranker
 from gramian.training.members import Member, TaskRunner, disagreement, member_tasks, whole_model
-from gramian.training.recorded_options import recorded_options
-from gramian.training.reranking import add_reranker
 from gramian.training.search_by_f1 import StateSearch
-from gramian.training.selftraining.self_training_rounds import seconds_for_text, text_of, with_silver
-from gramian.training.setting_requirements import check_settings
+from gramian.training.selftraining.teacher import seconds_for_text, text_of, with_silver
+from gramian.training.setting_groups import check_settings
 from gramian.training.training_data import IN_MEMORY, TrainingData, TreeSource, normal_trees, tree_source_name
+from gramian.training.training_methods import recorded_options
 from gramian.training.training_settings import TrainingSettings
 from gramian.treebank.productions import Productions
 from gramian.trees import Tree, annotation_scheme
@@ -65,8 +65,6 @@ def train(
 
     Parameters
     ----------
-    trees : path, stream, trees or TrainingData
-    settings : TrainingSettings
     dev, n_jobs, scheduler, checkpoint
         As for :class:`TrainingRun`.
 
@@ -91,8 +89,6 @@ class TrainingRun:
 
     Parameters
     ----------
-    data : TrainingData
-    settings : TrainingSettings
     dev : path, stream or trees, optional
         To score the model on; what it scores is stored in it.
     n_jobs : int

@@ -41,7 +41,7 @@ from gramian.value_types import (
 if TYPE_CHECKING:
     from gramian import learn
     from gramian.grammar import LPCFG
-    from gramian.learn.state_allocation import States
+    from gramian.learn.learner import States
 
 Method: TypeAlias = Literal[
     "best", "spectral-em", "spectral-cluster", "spectral-moments", "pivot", "em", "split-merge", "pcfg"

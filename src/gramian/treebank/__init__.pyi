@@ -8,4 +8,3 @@ from .feature_templates import SETS as SETS
 from .feature_templates import NodeView as NodeView
 from .feature_templates import register_template as register_template
 from .productions import Productions as Productions
-from .vocab import Vocabulary as Vocabulary

@@ -322,3 +322,49 @@ def binarise_nodes(new_label, word, kept_parent, tree_start, n_labels, lean_left
         n_out_trees += 1
     out_tree_start[n_out_trees] = n_out
     return n_out, n_out_trees, n_chains
+
+
+_BASE = 0x100000001B3
+
+
+@kernel
+def hash_children(label, left, right, inner, code, length):
+    """Fill a polynomial hash and the number of each node's children before binarisation."""
+    for node in range(label.shape[0]):
+        if left[node] < 0:
+            continue
+        value, size = np.int64(0), 0
+        for child in (left[node], right[node]):
+            if child < 0:
+                continue
+            if inner[label[child]]:
+                for _ in range(length[child]):
+                    value *= np.int64(_BASE)
+                value += code[child]
+                size += length[child]
+            else:
+                value = value * np.int64(_BASE) + label[child] + 1
+                size += 1
+        code[node] = value
+        length[node] = size
+
+
+@kernel
+def follow_heads(label, left, right, inner, length, index, head):
+    """Fill `head` from the index of the head child of each node."""
+    for node in range(label.shape[0]):
+        if left[node] < 0:
+            head[node] = node
+            continue
+        remaining, phrase = index[node], node
+        while True:
+            child = left[phrase]
+            size = length[child] if inner[label[child]] else 1
+            if remaining >= size:
+                remaining -= size
+                child = right[phrase]
+            if inner[label[child]]:
+                phrase = child
+            else:
+                head[node] = head[child]
+                break

@@ -148,7 +148,6 @@ def register_template(side: Literal["inside", "outside"], name: str, template: T
 
     Parameters
     ----------
-    side : {"inside", "outside"}
     name : str
         New on its side.
     template : callable

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.treebank import Treebank
+from gramian.treebank.array_kernels import follow_heads, hash_children
 from gramian.treebank.feature_templates import combine
-from gramian.treebank.head_word_kernels import follow_heads, hash_children
 from gramian.trees.heads import HeadRules
 from gramian.trees.labels import is_intermediate, split_chain
 

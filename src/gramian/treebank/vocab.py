@@ -1,21 +1,23 @@
-"""What a word looks like: signatures that stand for rare and unknown words, and features of word forms.
-
-Signatures follow the unknown-word classes of the split-merge parsers (Petrov et al. 2006); shapes and suffixes need no language.
-"""
+"""What a word of any language looks like (shapes, suffixes, features of word forms), and how often it has each tag in tagged text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from gramian.errors import InputError
+from gramian.io.reading import open_text, peek_text
+from gramian.trees import read_conllu, read_trees
+from gramian.trees.token_lines import split_pairs
+from gramian.trees.tree import unescape_word
+
 if TYPE_CHECKING:
     from gramian.treebank.arrays import Treebank
-
-_ENGLISH_SUFFIXES = ("ed", "ing", "ion", "er", "est", "ly", "ity", "y", "al")
 
 
 def frequencies(
@@ -35,70 +37,18 @@ def frequencies(
     return np.bincount(lower, counts)[lower]
 
 
-@dataclass(frozen=True)
-class Vocabulary:
-    """The words of a treebank and how often each occurs.
-
-    Examples
-    --------
-    >>> vocabulary = Vocabulary(("the", "The", "axolotl"), np.array([9, 7, 1]))
-    >>> vocabulary.classes(2, lambda word: shape(word)).tolist()
-    [0, 0, 1]
-    """
-
-    words: tuple[str, ...]
-    counts: npt.NDArray[np.number]
-
-    @classmethod
-    def of(cls, bank: Treebank, ignore_case: bool = False) -> Vocabulary:
-        """Count the words of a treebank."""
-        counts = np.bincount(bank.word[bank.word >= 0], minlength=len(bank.words))
-        return cls(bank.words, frequencies(bank.words, counts, ignore_case))
-
-    def is_rare(self, min_count: int) -> npt.NDArray[np.bool_]:
-        """Tell which words occur less often than `min_count`."""
-        return self.counts < min_count
-
-    def classes(self, min_count: int, signature: Callable[[str], str]) -> npt.NDArray[np.int64]:
-        """Number the words, lower-cased, and rare ones by their signature alone."""
-        numbers: dict[tuple[bool, str], int] = {}
-        return np.array(
-            [
-                numbers.setdefault((rare, signature(word) if rare else word.lower()), len(numbers))
-                for word, rare in zip(self.words, self.is_rare(min_count).tolist(), strict=True)
-            ],
-            np.int64,
-        )
-
-
-def english_signature(word: str, initial: bool = False, known: Collection[str] = ()) -> str:
-    """Return the class of an English word: capitals, digits, hyphen and a suffix.
-
-    Of one that begins a sentence (`initial`) it is noted whether its lower-cased form is among the `known` words.
-    """
-    capitals = sum(character.isupper() for character in word)
-    has_digit = any(character.isdigit() for character in word)
-    has_lower = any(character.islower() for character in word)
-    dash = "-" in word
-    signature = "UNK"
-    if word[:1].isupper():
-        if initial and capitals == 1:
-            signature += "-INITC"
-            if word.lower() in known:
-                signature += "-KNOWNLC"
-        else:
-            signature += "-CAPS"
-    elif not word[:1].isalpha() and capitals:
-        signature += "-CAPS"
-    elif has_lower:
-        signature += "-LC"
-    signature += "-NUM" * has_digit + "-DASH" * dash
-    lower = word.lower()
-    if len(lower) >= 3 and lower[-1] == "s" and lower[-2] not in "siu":
-        signature += "-s"
-    elif len(lower) >= 5 and not dash and not (has_digit and capitals):
-        signature += next(("-" + suffix for suffix in _ENGLISH_SUFFIXES if lower.endswith(suffix)), "")
-    return signature
+def word_classes(
+    bank: Treebank, min_count: int, signature: Callable[[str], str], ignore_case: bool = False
+) -> npt.NDArray[np.int64]:
+    """Number the words of a treebank, lower-cased, and those that occur less often than `min_count` by their signature alone."""
+    counts = np.bincount(bank.word[bank.word >= 0], minlength=len(bank.words))
+    rare = (frequencies(bank.words, counts, ignore_case) < min_count).tolist()
+    keys = [
+        (is_rare, signature(word) if is_rare else word.lower())
+        for word, is_rare in zip(bank.words, rare, strict=True)
+    ]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return np.array([numbers[key] for key in keys], np.int64)
 
 
 _SEEN = 100  # characters at the beginning and at the end of a word that say what it looks like
@@ -153,3 +103,42 @@ def word_features(word: str, initial: bool = False, top_tag: Mapping[str, str] |
         if part != word and part in top_tag:
             features.append(f"h:{top_tag[part]}")
     return features
+
+
+@dataclass(frozen=True)
+class TaggedWords:
+    """How often words have each tag."""
+
+    count: dict[tuple[str, str], int]
+    initial: dict[tuple[str, str], int]  # at the beginning of a sentence
+
+    @classmethod
+    def read(cls, path: str) -> TaggedWords:
+        """Read CoNLL-U (the language's own tags, or the universal ones where there are none), trees, or token/TAG pairs."""
+        count: Counter[tuple[str, str]] = Counter()
+        initial: Counter[tuple[str, str]] = Counter()
+        for sentence in _sentences(path):
+            count.update(sentence)
+            initial.update(sentence[:1])
+        if not count:
+            raise InputError("there is no tagged word here", path, hint="token/TAG pairs, or CoNLL-U")
+        return cls(dict(count), dict(initial))
+
+
+def _sentences(path: str) -> Iterator[list[tuple[str, str]]]:
+    source, start = peek_text(path)
+    first = start.lstrip()[:1]
+    if first == "(":
+        for tree in read_trees(source):
+            yield [(unescape_word(leaf.word or ""), leaf.label) for leaf in tree.leaves()]
+    elif first == "#" or "\t" in start.strip().split("\n", 1)[0]:
+        for sentence in read_conllu(source):
+            pairs = [
+                (token.form, token.xpos if token.xpos != "_" else token.upos) for token in sentence.tokens
+            ]
+            yield [(word.replace(" ", "_"), tag) for word, tag in pairs if tag != "_"]
+    else:
+        with open_text(source) as lines:
+            for number, line in enumerate(lines, 1):
+                pairs = split_pairs(line, path, number, "write token/TAG, or give CoNLL-U")
+                yield [(unescape_word(word), tag) for word, tag in pairs]

@@ -13,10 +13,9 @@ from tree_features import features
 
 from gramian.evaluate import GoldBrackets
 from gramian.experts import rerank_kernels as kernels
-from gramian.experts.rerank_candidates import DENSE, Candidates
+from gramian.experts.rerank_candidates import DENSE, Candidates, read_candidates, scored, written_candidates
 from gramian.experts.rerank_features import GROUPS, TreeFeatures
 from gramian.experts.rerank_model import expected_brackets
-from gramian.experts.rerank_scored import read_candidates, scored, written_candidates
 from gramian.trees import HeadRules, Tree
 from gramian.trees.tree import phrase, preterminal
 

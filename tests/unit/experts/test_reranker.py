@@ -14,14 +14,13 @@ from gramian import Parser
 from gramian.chart.tree_arrays import to_tree
 from gramian.errors import InputError, ModelFileError, OptionError
 from gramian.experts import MaxEntReranker, RerankModel
-from gramian.experts.rerank_candidates import DENSE, candidates
-from gramian.experts.rerank_scored import read_candidates
+from gramian.experts.rerank_candidates import DENSE, candidates, read_candidates
 from gramian.experts.reranker import ExampleArrays, Examples, log_likelihood
 from gramian.io import model_files
 from gramian.learn import PCFG
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
-from gramian.training.reranking import CandidatesTask
+from gramian.training.folds import CandidatesTask
 from gramian.treebank import Treebank
 from gramian.trees import HeadRules, Tree
 

@@ -19,7 +19,7 @@ from gramian.chart.tree_arrays import to_tree
 from gramian.errors import InputError, ModelFileError, OptionError
 from gramian.experts import CRFExpert, SpanCRF, SpanModel
 from gramian.experts.span_forests import gold_forest, likely_part, skeleton
-from gramian.experts.tagger import fit_tagger, tag_held_out
+from gramian.experts.span_model import fit_tagger, tag_held_out
 from gramian.io import model_files
 from gramian.io.model_files import checksum
 from gramian.learn import PCFG

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tiny_grammar import low_rank_grammar, tiny_grammar
 
-from gramian.grammar.check import check
+from gramian.grammar.lpcfg import check
 
 
 def changed(array: np.ndarray, place, value) -> np.ndarray:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from gramian.grammar import LPCFG, Lexicon
-from gramian.grammar.factors import Factors
+from gramian.grammar.lpcfg import Factors
 from gramian.parsing.model import Model
 from gramian.trees import Tree
 from gramian.trees.binarise import binarise

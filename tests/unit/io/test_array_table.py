@@ -14,10 +14,8 @@ from gramian.dependency.split_head_automata import SHAG
 from gramian.experts.rerank_candidates import DENSE
 from gramian.experts.rerank_model import RerankModel
 from gramian.experts.span_model import SpanModel
-from gramian.grammar.check import arrays_of
-from gramian.grammar.factors import Factors
 from gramian.grammar.lexicon import Lexicon
-from gramian.grammar.lpcfg import LPCFG
+from gramian.grammar.lpcfg import LPCFG, Factors, arrays_of
 from gramian.io.array_table import TABLE, Row, validate
 from gramian.text.feature_scores import FeatureScores
 

@@ -151,7 +151,7 @@ def test_differences_of_options_are_named():
 
 # Files that are not results: what a stopped command keeps, compiled kernels, streams, and what lies in temporary folders.
 WRITERS = {
-    "io/output.py", "io/lock.py", "io/resume.py", "pipelines/storage.py", "learn/search_trials.py", "kernels/store.py", "cli/__init__.py",
+    "io/output.py", "io/lock.py", "io/resume.py", "pipelines/storage.py", "learn/state_search.py", "kernels/store.py", "cli/__init__.py",
     "system.py", "experiments/recipes/self_training.py", "training/members.py",
 }  # fmt: skip
 WRITE_MODES = set("wax+")

@@ -108,7 +108,7 @@ def test_a_typed_dict_stays_a_dict_and_keeps_what_else_it_holds():
 
 
 # What comes from users, line by line, has messages of its own; all that gramian wrote is read by its schema.
-READERS = {"parsing/sentence_formats.py", "pipelines/shard_reading.py", "web/app.py"}
+READERS = {"parsing/sentences.py", "pipelines/shard_reading.py", "web/app.py"}
 SOURCE = Path(gramian.__file__).parent
 
 

@@ -151,7 +151,7 @@ def test_soft_counts(bank, seed):
 @pytest.mark.parametrize("features", sorted(SETS))
 @pytest.mark.parametrize("projection", ["weighted", "raw"])
 def test_every_setting_gives_a_grammar_without_gaps(features, projection):
-    from gramian.grammar.check import check
+    from gramian.grammar.lpcfg import check
 
     bank, _ = sentences(120, 3)
     for soft in (None, 3.0):
@@ -166,7 +166,7 @@ def test_every_setting_gives_a_grammar_without_gaps(features, projection):
 
 def test_more_states_than_there_are_differences():
     """Trees that are all alike: states that nothing tells apart stay empty, and the grammar is whole."""
-    from gramian.grammar.check import check
+    from gramian.grammar.lpcfg import check
 
     bank = Treebank.read(io.StringIO("(S (N a) (V b))\n" * 30))
     learner = SpectralClustering(4, allocation="all", smoothing=NO_SMOOTHING).fit(bank)

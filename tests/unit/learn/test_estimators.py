@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from gramian.errors import InputError, OptionError
 from gramian.grammar import LPCFG
-from gramian.grammar.check import check
+from gramian.grammar.lpcfg import check
 from gramian.io.model_files import checksum
 from gramian.learn import (
     EM,

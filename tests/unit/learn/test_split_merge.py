@@ -10,9 +10,8 @@ from gramian.learn import Observations, SplitMerge
 from gramian.learn.counting import count_states
 from gramian.learn.learner import Maximisation
 from gramian.learn.lexicon_counts import LexiconOptions
-from gramian.learn.merge import merge_losses, merged, nearest_pairs
 from gramian.learn.smoothing import Smoothing
-from gramian.learn.split_merge import split
+from gramian.learn.split_merge import merge_losses, merged, nearest_pairs, split
 from gramian.learn.tables import LatentTables, Layout
 
 NONE = Smoothing(0.0, 0.0, 0.0)

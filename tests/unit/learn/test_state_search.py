@@ -9,9 +9,14 @@ import pytest
 
 from gramian.errors import OptionError
 from gramian.learn import Clustering, Features, Observations, SpectralClustering
-from gramian.learn.search_trials import Trials
-from gramian.learn.state_allocation import allocate_states
-from gramian.learn.state_search import ClusterCache, held_out_score, search_states, states_by_singular_values
+from gramian.learn.learner import allocate_states
+from gramian.learn.state_search import (
+    ClusterCache,
+    Trials,
+    held_out_score,
+    search_states,
+    states_by_singular_values,
+)
 from gramian.treebank import Treebank
 from gramian.trees import Tree
 
@@ -202,7 +207,7 @@ def test_scores_of_another_version_are_not_reused(tmp_path, monkeypatch):
     search()
     search()
     assert len(asked) == 1
-    monkeypatch.setattr("gramian.learn.search_trials.__version__", "99.0")
+    monkeypatch.setattr("gramian.learn.state_search.__version__", "99.0")
     search()
     assert len(asked) == 2
     search("y")

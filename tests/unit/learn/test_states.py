@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gramian.errors import OptionError
-from gramian.learn.state_allocation import allocate_states
+from gramian.learn.learner import allocate_states
 
 
 @pytest.mark.parametrize("states", [2, 8, 32])

@@ -12,8 +12,8 @@ from gramian.learn import EM, PCFG, Observations, SpectralClustering, SpectralMo
 from gramian.learn import tree_inference_reference as reference
 from gramian.learn.counting import count_soft_states, count_states, random_counts
 from gramian.learn.learner import Maximisation
-from gramian.learn.merge import merge_losses, nearest_pairs
 from gramian.learn.smoothing import Smoothing
+from gramian.learn.split_merge import merge_losses, nearest_pairs
 from gramian.learn.svd import cross_svd
 from gramian.learn.tables import Layout
 from gramian.learn.tree_inference import TreeInference

@@ -17,7 +17,7 @@ from gramian.experts import NeuralExpert
 from gramian.neural import NeuralModel
 from gramian.neural.encoder import Encoder, folder_digest, open_encoder
 from gramian.training import TrainingSettings
-from gramian.training.setting_requirements import check_settings
+from gramian.training.setting_groups import check_settings
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

@@ -24,9 +24,9 @@ from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.parser import Parser
 from gramian.training import TrainingData, TrainingSettings
 from gramian.training.members import member_tasks
-from gramian.training.recorded_options import recorded_options
 from gramian.training.selftraining.silver_trees import SilverTrees
-from gramian.training.setting_requirements import check_settings
+from gramian.training.setting_groups import check_settings
+from gramian.training.training_methods import recorded_options
 from gramian.treebank import Treebank
 from gramian.trees import Tree
 

@@ -8,10 +8,9 @@ import pytest
 import gramian
 from gramian.errors import InputError, OptionError
 from gramian.parsing.model_store import load_model, save_model
-from gramian.text.feature_training import learn_scores
-from gramian.text.text_training import learn_text_processor
+from gramian.text.text_training import learn_scores, learn_text_processor
 from gramian.training import TrainingSettings, train
-from gramian.training.setting_requirements import check_settings
+from gramian.training.setting_groups import check_settings
 from gramian.trees import Tree
 
 TREES = [

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from gramian.errors import OptionError
 from gramian.text.detokenizer import ORTHOGRAPHIES, Orthography, detokenize
 from gramian.text.feature_scores import FeatureScores
-from gramian.text.rule_tokenizer import TextToken
+from gramian.text.rule_tokenizer import TextToken, TokenizedText
+from gramian.text.text_training import learn_tokenizer, tokenization_f1
 from gramian.text.tokenizer import Tokenizer
-from gramian.text.tokenizer_training import TokenizedText, learn_tokenizer, tokenization_f1
 
 
 def learnt(sentences: list[str], language: str) -> Tokenizer:

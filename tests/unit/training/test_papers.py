@@ -11,7 +11,7 @@ from gramian.errors import OptionError
 from gramian.parsing.parser_settings import parse_settings, parser_options
 from gramian.training import TrainingSettings
 from gramian.training.papers import PAPERS, paper_setting, with_paper
-from gramian.training.setting_requirements import check_settings
+from gramian.training.setting_groups import check_settings
 from gramian.trees import Tree
 
 GRAMMARS = [name for name, paper in PAPERS.items() if paper.command == "train"]

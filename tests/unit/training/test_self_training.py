@@ -19,7 +19,7 @@ from gramian.training.selftraining import teacher
 from gramian.training.selftraining.raw_text import RawText, kind_of
 from gramian.training.selftraining.silver_trees import SilverTrees
 from gramian.training.selftraining.teacher import confidence
-from gramian.training.setting_requirements import check_settings
+from gramian.training.setting_groups import check_settings
 from gramian.treebank import Treebank
 from gramian.trees import Tree
 
@@ -225,7 +225,7 @@ def test_the_best_trees_share_the_weight(tmp_path):
     path = tmp_path / "some.tok"
     path.write_text("it sees town in time\n")
     data = TrainingData.read(trees, TrainingSettings())
-    from gramian.training.selftraining.self_training_rounds import with_silver
+    from gramian.training.selftraining.teacher import with_silver
 
     for number, sizes in ((1, 1), (5, 2)):
         settings = TrainingSettings.of(

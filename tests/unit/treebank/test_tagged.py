@@ -10,7 +10,7 @@ import pytest
 from gramian.errors import InputError
 from gramian.learn import PCFG, Observations
 from gramian.treebank import Treebank
-from gramian.treebank.tagged import TaggedWords
+from gramian.treebank.vocab import TaggedWords
 from gramian.trees import Tree
 
 PAIRS = "Dogs/NNS bark/VBP ./.\nthe/DT dogs/NNS and\\/or/CC (/-LRB- cats/NNS\n"

@@ -1,4 +1,4 @@
-"""Word classes, worked out by hand from the rules of the split-merge parsers' lexicon."""
+"""Shapes and suffixes of words, worked out by hand."""
 
 from __future__ import annotations
 
@@ -6,55 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gramian.treebank.vocab import english_signature, shape, suffix_chain, word_features
-
-
-@pytest.mark.parametrize(
-    ("word", "signature"),
-    [
-        ("walked", "UNK-LC-ed"),
-        ("walking", "UNK-LC-ing"),
-        ("nation", "UNK-LC-ion"),
-        ("bigger", "UNK-LC-er"),
-        ("biggest", "UNK-LC-est"),
-        ("quickly", "UNK-LC-ly"),
-        ("density", "UNK-LC-ity"),
-        ("happy", "UNK-LC-y"),
-        ("legal", "UNK-LC-al"),
-        ("cats", "UNK-LC-s"),
-        ("glass", "UNK-LC"),  # no -s after s
-        ("crisis", "UNK-LC"),  # ... nor after i
-        ("virus", "UNK-LC"),  # ... nor after u
-        ("as", "UNK-LC"),  # too short
-        ("red", "UNK-LC"),  # -ed needs five letters
-        ("shed", "UNK-LC"),
-        ("well-walked", "UNK-LC-DASH"),  # no suffix with a hyphen
-        ("well-knowns", "UNK-LC-DASH-s"),  # but -s
-        ("Berlin", "UNK-CAPS"),
-        ("Berlins", "UNK-CAPS-s"),
-        ("IBM", "UNK-CAPS"),
-        ("1990s", "UNK-LC-NUM-s"),
-        ("1990", "UNK-NUM"),
-        ("2,000", "UNK-NUM"),
-        ("'Twas", "UNK-CAPS-s"),  # a capital after a character that is no letter
-        ("K2-walking", "UNK-CAPS-NUM-DASH"),
-        ("K2walking", "UNK-CAPS-NUM"),  # no suffix with digit and capital
-        ("k2walking", "UNK-LC-NUM-ing"),
-        ("?", "UNK"),
-        ("--", "UNK-DASH"),
-        ("東京", "UNK"),
-    ],
-)
-def test_english_signature(word, signature):
-    assert english_signature(word) == signature
-
-
-def test_words_at_the_start_of_a_sentence():
-    assert english_signature("Walking", initial=True) == "UNK-INITC-ing"
-    assert english_signature("Walking", initial=True, known={"walking"}) == "UNK-INITC-KNOWNLC-ing"
-    assert english_signature("McDonald", initial=True, known={"mcdonald"}) == "UNK-CAPS"
-    assert english_signature("walking", initial=True, known={"walking"}) == "UNK-LC-ing"
-    assert english_signature("Walking", known={"walking"}) == "UNK-CAPS-ing"
+from gramian.treebank.vocab import shape, suffix_chain, word_features
 
 
 @pytest.mark.parametrize(
@@ -108,6 +60,5 @@ def test_word_features_of_a_known_relative():
 
 @given(st.text(min_size=1, max_size=8), st.booleans())
 def test_any_word_has_classes(word, initial):
-    assert english_signature(word, initial).startswith("UNK")
     assert suffix_chain(word, initial)[0] == shape(word, initial)
     assert word_features(word, initial)

@@ -30,11 +30,8 @@ class BatchParser:
         Grammars with the same rules together; the first of all is the one whose trees come out.
     words : WordRows
         With the states of all grammars, in the order of `families`.
-    pruning : Pruning
     penalty : float
         What a bracket costs.
-    device : torch.device
-    net : NetLabels, optional
     """
 
     def __init__(

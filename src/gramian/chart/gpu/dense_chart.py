@@ -48,7 +48,6 @@ def fill_chart(
 
     Parameters
     ----------
-    grammar : CoarseTensors
     emission : Tensor, shape (n_sentences, n_words, n_tags)
         Scores of the tags of each word; zero behind the end of a sentence.
     lengths : Tensor of int64, shape (n_sentences,)

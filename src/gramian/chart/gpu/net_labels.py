@@ -20,12 +20,10 @@ class NetLabels:
 
     Parameters
     ----------
-    model : NeuralModel
     weight : float
         Beside grammars, for sentences whose words it all knows.
     labels : LabelTable
         In whose order labels come; those that the net does not know have probability 0.
-    device : torch.device
     """
 
     def __init__(self, model: NeuralModel, weight: float, labels: LabelTable, device: torch.device) -> None:

@@ -58,11 +58,8 @@ def state_posteriors(
 
     Parameters
     ----------
-    grammar : ProductTensors
-    forest : BatchForest
     tag_vectors : Tensor, shape (n_tags, n_states)
         Scores of the states of the forest's tags, its first items.
-    n_sentences : int
     """
     f, n_items = forest, forest.n_items
     if not len(f.edge_parent):  # sentences of one word whose tag is the root
@@ -150,7 +147,7 @@ def _by_kernels(
     grammar: ProductTensors, f: BatchForest, tag_vectors: torch.Tensor, n_sentences: int
 ) -> StatePosteriors:
     """Do the same by Triton kernels."""
-    from gramian.chart.gpu.state_pass_gpu import downwards, upwards
+    from gramian.chart.gpu.dense_chart_gpu import downwards, upwards
 
     n_items = f.n_items
     edge_first = torch.searchsorted(f.edge_parent, torch.arange(n_items + 1, device=f.edge_parent.device))

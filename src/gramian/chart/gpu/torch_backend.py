@@ -82,7 +82,6 @@ class Room:
 
     Parameters
     ----------
-    grammars : sequence of LPCFG
     device : torch.device
         What is free there now is what batches share.
     """

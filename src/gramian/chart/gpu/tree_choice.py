@@ -75,7 +75,7 @@ def best_trees(
     n_edges = len(f.edge_parent)
     choice = torch.full((f.n_items,), n_edges, device=score.device)
     if has_kernels(score):
-        from gramian.chart.gpu.tree_choice_gpu import choose
+        from gramian.chart.gpu.batch_forest_gpu import choose
 
         numbers = torch.arange(f.n_items + 1, device=score.device)
         edge_first, possible = torch.searchsorted(f.edge_parent, numbers), edge_possible.to(torch.uint8)
@@ -117,7 +117,7 @@ def _collected(f: BatchForest, labels: LabelTensors, choice: torch.Tensor, root:
     for level in range(f.n_words, 0, -1):
         items = slice(*f.level[level : level + 2])
         if has_kernels(choice):
-            from gramian.chart.gpu.tree_choice_gpu import walk
+            from gramian.chart.gpu.batch_forest_gpu import walk
 
             walk(items, choice, f.edge_left, f.edge_right, labelled, above)
             continue

@@ -64,7 +64,6 @@ class WordRows:
         Takes a word and whether it begins a sentence, and returns a :class:`ScoredWord` with the states of all grammars.
     log_probability : mapping
         Of words that the lexicon has.
-    device : torch.device
     """
 
     def __init__(

@@ -21,7 +21,7 @@ from gramian.experiments.results import Figure, Results, Section, Table
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import save_model
 from gramian.training import TrainingData
-from gramian.training.selftraining.self_training_rounds import teacher_settings
+from gramian.training.selftraining.teacher import teacher_settings
 
 LABELS = {
     "teacher_f1": "teacher: four grammars and a span CRF",

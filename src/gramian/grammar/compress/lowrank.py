@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from gramian.errors import OptionError
 from gramian.grammar.compress.decompose import Triple, compare, fit_probabilities, fit_signed
-from gramian.grammar.factors import Factors
-from gramian.grammar.lpcfg import LPCFG
+from gramian.grammar.lpcfg import LPCFG, Factors
 from gramian.progress import tell_progress
 from gramian.threads import in_order
 
@@ -132,7 +131,6 @@ def compress(
 
     Parameters
     ----------
-    grammar : LPCFG
     rank : int or "auto"
         How many products a rule gets, or fewer where fewer suffice. "auto" takes for each rule the smallest of :data:`RANKS`
         whose error is within the gate.

@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from gramian.errors import OptionError
 from gramian.grammar.compress.lowrank import Compression, compared, expected_uses
-from gramian.grammar.factors import Factors
-from gramian.grammar.lpcfg import LPCFG
+from gramian.grammar.lpcfg import LPCFG, Factors
 from gramian.progress import tell_progress
 
 Floats = npt.NDArray[np.float32]

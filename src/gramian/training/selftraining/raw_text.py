@@ -12,8 +12,8 @@ from gramian.io.reading import TextLines, open_text, peek_text, reads_once
 from gramian.parsing.dependency_constraints import RelationTable, dependency_constraints
 from gramian.parsing.sentences import Sentence, read_sentence
 from gramian.text.rule_tokenizer import Style, tokenize
-from gramian.text.running_text import sentences_in
 from gramian.text.sentence_segmenter import SentenceSegmenter
+from gramian.text.text_processor import sentences_in
 from gramian.trees import read_conllu
 from gramian.trees.token_lines import split_pairs, split_tokens
 
@@ -29,7 +29,6 @@ class RawText:
 
     Parameters
     ----------
-    paths : tuple of str
     kind : {"auto", "text", "tokens", "tagged", "conllu"}
         What the files hold; ``"auto"`` tells it of each by its name and first lines.
     known : {"all", "tags", "words"}

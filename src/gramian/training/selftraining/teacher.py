@@ -1,4 +1,4 @@
-"""What a teacher makes of text without trees, and how far it is to be believed.
+"""Learning from text without trees (Huang, Harper and Petrov 2010): a teacher parses it, and the model learns from its silver trees too.
 
 The text is read in shards, and each is a task: parsed in processes or on a cluster, and kept when it is finished.
 """
@@ -9,25 +9,29 @@ import hashlib
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
 from math import exp
 from typing import Any, ClassVar, TypedDict
 
-from gramian.errors import GramianError, InputError, counted
+from gramian.errors import GramianError, InputError, OptionError, counted
 from gramian.io import model_files
 from gramian.io.schema import Count
 from gramian.parsing.model import Model
+from gramian.parsing.model_store import load_model
 from gramian.parsing.parser import Parser
 from gramian.parsing.result import ParseResult
 from gramian.parsing.sentences import ParseRequest, Sentence
 from gramian.progress import tell_progress
 from gramian.tasks.task_runner import Outcome, run_tasks
-from gramian.training.members import TaskRunner
+from gramian.training.members import TaskRunner, member_tasks, whole_model
 from gramian.training.selftraining.raw_text import RawText
 from gramian.training.selftraining.silver_trees import SilverTrees
+from gramian.training.training_data import TrainingData
+from gramian.training.training_settings import TrainingSettings
+from gramian.trees.labels import treebank_labels
 
 _SHARD = 500  # sentences that are parsed, and kept, together
 _WAVE = 40  # shards whose sentences are in memory at a time
@@ -191,3 +195,81 @@ def _tasks(sentences: Iterator[Sentence], teacher: str, best_trees: int) -> Iter
     while shard := tuple(islice(sentences, _SHARD)):
         digest = hashlib.sha256(repr(shard).encode("utf-8", "surrogatepass")).hexdigest()[:24]
         yield ShardTask(teacher, digest, best_trees, shard)
+
+
+_MOST_SYMBOLS = 1024  # of a treebank whose teacher has a span CRF
+_MODELS = 4
+_A_TREE, _A_SENTENCE = 0.04, 0.016  # processor seconds of learning a teacher, and of its parsing
+
+_log = logging.getLogger(__name__)
+
+
+def teacher_settings(settings: TrainingSettings, data: TrainingData) -> TrainingSettings:
+    """Return the settings of the best product that can be had of the treebank alone in reasonable time."""
+    expert = settings.expert
+    if data.bank.n_symbols > _MOST_SYMBOLS:
+        expert = "neural" if expert in ("neural", "both") else "none"
+    elif expert == "none":
+        expert = "crf"
+    lexicon = {name: value for name, value in settings.learner.items() if name == "lexicon"}
+    return TrainingSettings(
+        ensemble_size=max(_MODELS, settings.n_models),
+        expert=expert,
+        preset=settings.preset,
+        heads=settings.heads,
+        random_state=settings.random_state,
+        tagged_corpus=settings.tagged_corpus,
+        binarisation=replace(settings.binarisation, direction=None, collapse_tags=False),
+        learner=lexicon,
+        neural=settings.neural,
+    )
+
+
+def text_of(settings: TrainingSettings) -> RawText:
+    """Return the text that settings name."""
+    if "-" in settings.text:
+        raise OptionError("text is read more than once, which stdin cannot be; try: a file")
+    silver = settings.silver
+    return RawText(
+        tuple(settings.text), silver.format, silver.constraints, silver.relations, silver.max_length
+    )
+
+
+def seconds_for_text(settings: TrainingSettings, data: TrainingData) -> float:
+    """Guess how long a teacher is learnt and parses; rather too long than too short."""
+    silver = settings.silver
+    taught = silver.rounds - (silver.teacher is not None)
+    return taught * _A_TREE * data.bank.n_trees + silver.rounds * _A_SENTENCE * text_of(settings).count()
+
+
+def with_silver(
+    data: TrainingData,
+    settings: TrainingSettings,
+    runner: TaskRunner,
+    watch: Callable[[Outcome], None] | None = None,
+) -> TrainingData:
+    """Return the treebank with silver trees of the settings' text beside it; after several rounds, those of the last."""
+    text = text_of(settings)
+    total = text.count()  # what cannot be read is told before a teacher is learnt
+    for number in range(settings.silver.rounds):
+        if number == 0 and settings.silver.teacher is not None:
+            model = load_model(settings.silver.teacher)
+        else:
+            _log.info("a teacher is learnt from %s", "trees" if data.silver is None else "trees and text")
+            model = _taught(teacher_settings(settings, data), replace(runner, data=data), watch)
+        teacher = Teacher(model, frozenset().union(*treebank_labels(data.bank.symbols, data.bank.n_phrases)))
+        silver = parse_text(
+            replace(text, style=model.tokens),
+            teacher,
+            runner,
+            total=total,
+            least_confidence=settings.silver.min_confidence,
+            best_trees=settings.silver.best_trees,
+        )
+        data = replace(data, silver=silver.scaled(settings.silver.weight * data.bank.n_trees))
+    return data
+
+
+def _taught(settings: TrainingSettings, runner: TaskRunner, watch: Callable[[Outcome], None] | None) -> Model:
+    tasks = member_tasks(settings, runner.data, runner.folder if runner.scheduler is None else None)
+    return whole_model(tasks, [outcome.value for outcome in runner.run(tasks, watch)])

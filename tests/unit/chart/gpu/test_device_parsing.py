@@ -231,7 +231,7 @@ def test_nothing_of_torch_is_imported_without_a_device():
 
 def test_training_takes_a_device():
     from gramian.training import TrainingSettings
-    from gramian.training.setting_requirements import check_settings
+    from gramian.training.setting_groups import check_settings
 
     assert TrainingSettings.of(method="em", device="cpu").learner_parameters()["device"] == "cpu"
     with pytest.raises(OptionError, match="device requires method"):
