@@ -47,7 +47,8 @@ def entry(path: str) -> str:
     module, _, name = path.rpartition(".")
     value = getattr(importlib.import_module(module), name)
     if inspect.isclass(value):
-        return f".. autoclass:: {path}\n   :members:\n"
+        parents = "   :inherited-members: BaseEstimator\n" if hasattr(value, "get_params") else ""
+        return f".. autoclass:: {path}\n   :members:\n{parents}"
     return f".. autofunction:: {path}\n" if inspect.isroutine(value) else ""
 
 

@@ -6,6 +6,7 @@ constraint that an estimator or a class of options declares, its default is in t
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import textwrap
@@ -14,8 +15,10 @@ from collections import ChainMap
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +84,7 @@ def declared_settings(kind: Any, prefix: str = "") -> dict[str, Setting]:
 
 
 def descriptions(kind: Any) -> dict[str, str]:
-    """Return what the docstring of a class says about each of its parameters or attributes.
+    """Return what a class says about each of its fields, in docstrings behind these or in its own.
 
     Examples
     --------
@@ -90,6 +93,9 @@ def descriptions(kind: Any) -> dict[str, str]:
     'Name of the dependency.'
     """
     texts: dict[str, str] = {}
+    for parent in reversed(kind.__mro__):
+        if parent.__module__.startswith("gramian."):
+            texts |= _field_docstrings(parent.__module__).get(parent.__name__, {})
     text = inspect.getdoc(kind) or ""
     for section in re.findall(
         r"^(?:Parameters|Attributes)\n-+\n(.*?)(?:\n\n\S|\Z)", text, re.DOTALL | re.MULTILINE
@@ -107,6 +113,22 @@ def descriptions(kind: Any) -> dict[str, str]:
         name: re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`|``", r"\1", description)
         for name, description in texts.items()
     }
+
+
+@cache
+def _field_docstrings(module: str) -> dict[str, dict[str, str]]:
+    """Return for each class of a module the docstrings that stand behind its fields, which Python itself does not keep."""
+    try:
+        source = inspect.getsource(import_module(module))
+    except OSError:  # installed without sources
+        return {}
+    found: dict[str, dict[str, str]] = {}
+    for kind in (node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)):
+        for field, text in pairwise(kind.body):
+            match field, text:
+                case ast.AnnAssign(ast.Name(name)), ast.Expr(ast.Constant(str(about))):
+                    found.setdefault(kind.name, {})[name] = " ".join(about.split())
+    return found
 
 
 def find_setting(name: str, known: Mapping[str, Setting], command: str) -> Setting:

@@ -33,30 +33,6 @@ class NeuralExpert(Estimator):
     Training requires PyTorch (``pip install 'gramian[neural]'``), parsing with the model does not. A share of the trees is held out, on
     which the best epoch, early stopping and the temperature of the probabilities are chosen.
 
-    Parameters
-    ----------
-    max_iter : int
-        Epochs at most; the learning rate falls towards the last.
-    held_out : float
-        Share of the trees, taken evenly, that is held out; with 0 all epochs are made and the last is taken.
-    min_count : int
-        Words and characters seen less often are not known by name.
-    vectors : mapping of str to ndarray, optional
-        Fixed vectors of words, all of one length, learnt from other text.
-    encoder : str, optional
-        Folder of a pre-trained encoder in Hugging Face's format, whose vectors stand beside the net's own; see
-        :class:`gramian.neural.encoder.Encoder`. With ``Learning(encoder_rate=3e-5)`` it learns, too.
-    pooling : {"first", "mean"}
-        Whether a word's vector is that of its first piece in the encoder, or the mean of all.
-    device : str
-        A device of torch, such as ``"cpu"`` or ``"cuda:1"``; ``"auto"`` is a GPU if there is one.
-    checkpoint : str, optional
-        File that holds the state after each epoch, from which interrupted training resumes; removed at the end.
-    random_state : int
-        The same gives the same bytes on a CPU with the same number of threads.
-    n_jobs : int, optional
-        Threads on a CPU.
-
     Attributes
     ----------
     model_ : NeuralModel
@@ -81,17 +57,28 @@ class NeuralExpert(Estimator):
     learning: Learning = option(InstanceOf(Learning), default=Learning())
     _: KW_ONLY
     max_iter: int = option(Whole(1), default=60)
+    """Epochs at most; the learning rate falls towards the last."""
     held_out: float = option(Number(0, 0.5), default=0.05)
+    """Share of the trees, taken evenly, that is held out; with 0 all epochs are made and the last is taken."""
     min_count: int = option(Whole(1), default=2)
+    """Words and characters seen less often are not known by name."""
     vectors: Mapping[str, npt.NDArray[np.floating[Any]]] | None = option(
         or_none(InstanceOf(Mapping)), default=None
     )
+    """Fixed vectors of words, all of one length, learnt from other text."""
     encoder: str | None = option(or_none(InstanceOf(str)), default=None)
+    """Folder of a pre-trained encoder in Hugging Face's format, whose vectors stand beside the net's own; see
+    :class:`gramian.neural.encoder.Encoder`. With ``Learning(encoder_rate=3e-5)`` it learns, too."""
     pooling: str = option(OneOf(*POOLINGS), default="first")
+    """Whether a word's vector is that of its first piece in the encoder, or the mean of all."""
     device: str = option(InstanceOf(str), default="auto")
+    """A device of torch, such as ``"cpu"`` or ``"cuda:1"``; ``"auto"`` is a GPU if there is one."""
     checkpoint: str | None = option(or_none(InstanceOf(str)), default=None)
+    """File that holds the state after each epoch, from which interrupted training resumes; removed at the end."""
     random_state: int = 0
+    """The same gives the same bytes on a CPU with the same number of threads."""
     n_jobs: int | None = None
+    """Threads on a CPU."""
     verbose: bool = False
 
     def fit(

@@ -108,30 +108,6 @@ class _Choices:
 class MaxEntReranker(Estimator):
     """Learns to choose among candidates.
 
-    Parameters
-    ----------
-    l2 : sequence of float
-        How strongly weights are drawn to zero. Of several values that one is taken with which the first sentences teach to choose
-        best among the candidates of the last.
-    base : sequence of float
-        What the base model's posteriors count beside the reranker's when a tree is chosen; likewise.
-    held_out : float
-        Share of the last sentences, for that.
-    heads : HeadRules, optional
-        Without them there are no features of heads.
-    least : int
-        Features that tell candidates apart in fewer sentences are left out.
-    min_count : int
-        Words seen less often are known by their form alone.
-    slots : int
-        Size of the table of features; a power of two.
-    groups : sequence of str
-        Groups of features, of :data:`gramian.experts.rerank_features.GROUPS`.
-    max_iter : int
-        The most steps of L-BFGS.
-    verbose : bool
-        Whether progress is shown.
-
     Attributes
     ----------
     model_ : RerankModel
@@ -141,15 +117,26 @@ class MaxEntReranker(Estimator):
 
     _: KW_ONLY
     l2: Sequence[float] = option(Each(Number(above=0)), default=(30.0, 100.0, 300.0))
+    """How strongly weights are drawn to zero. Of several values that one is taken with which the first sentences teach to choose best among
+    the candidates of the last."""
     base: Sequence[float] = option(Each(Number(0)), default=(1.0, 2.0))
+    """What the base model's posteriors count beside the reranker's when a tree is chosen; likewise."""
     held_out: float = option(Number(above=0, below=1), default=0.2)
+    """Share of the last sentences, for that."""
     heads: HeadRules | None = option(or_none(InstanceOf(HeadRules)), default=None)
+    """Without them there are no features of heads."""
     least: int = option(Whole(0), default=5)
+    """Features that tell candidates apart in fewer sentences are left out."""
     min_count: int = option(Whole(0), default=5)
+    """Words seen less often are known by their form alone."""
     slots: int = option(PowerOfTwo(1 << 12), default=1 << 22)
+    """Size of the table of features; a power of two."""
     groups: Sequence[str] = option(Each(OneOf(*GROUPS)), default=GROUPS)
+    """Groups of features, of :data:`gramian.experts.rerank_features.GROUPS`."""
     max_iter: int = option(Whole(1), default=40)
+    """The most steps of L-BFGS."""
     verbose: bool = False
+    """Whether progress is shown."""
 
     def fit(self, sentences: Iterable[Scored], y: object = None) -> Self:
         """Learn from candidates of held-out sentences, gone through several times; `y` is ignored.

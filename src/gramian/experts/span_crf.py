@@ -62,33 +62,6 @@ class Gradients(NamedTuple):
 class SpanCRF(Estimator):
     """Learns a log-linear model of trees with surface features.
 
-    Parameters
-    ----------
-    max_iter : int
-        Epochs.
-    rate : float
-        Learning rate of AdaGrad.
-    decay : float
-        Strength of L2 regularisation, applied whenever a weight changes.
-    word_dropout : float
-        Share of words that are represented by their form alone, drawn anew in each epoch.
-    cost : float
-        Added to the score of a wrong item during training (softmax-margin, Gimpel and Smith 2010).
-    min_count : int
-        Words seen less often are represented by their form alone.
-    slots : int
-        Size of the table of weights; a power of two.
-    batch : int
-        Sentences whose gradients are computed before weights change.
-    pruning : Pruning
-        Of the forests by the coarse grammar; the gold tree is always kept.
-    grammar : LPCFG, optional
-        The coarse grammar, learnt from the same treebank; by default a PCFG.
-    n_jobs : int, optional
-        Threads; the model does not depend on their number.
-    verbose : bool
-        Show progress.
-
     Attributes
     ----------
     model_ : SpanModel
@@ -106,18 +79,30 @@ class SpanCRF(Estimator):
 
     _: KW_ONLY
     max_iter: int = option(Whole(1), default=4)
+    """Epochs."""
     rate: float = option(Number(above=0), default=0.1)
+    """Learning rate of AdaGrad."""
     decay: float = option(Number(0), default=0.0)
+    """Strength of L2 regularisation, applied whenever a weight changes."""
     word_dropout: float = option(Number(0, 1), default=0.1)
+    """Share of words that are represented by their form alone, drawn anew in each epoch."""
     cost: float = option(Number(0), default=0.0)
+    """Added to the score of a wrong item during training (softmax-margin, Gimpel and Smith 2010)."""
     min_count: int = option(Whole(0), default=3)
+    """Words seen less often are represented by their form alone."""
     slots: int = option(PowerOfTwo(1 << 12), default=1 << 21)
+    """Size of the table of weights; a power of two."""
     batch: int = option(Whole(1), default=2)
+    """Sentences whose gradients are computed before weights change."""
     pruning: Pruning = option(InstanceOf(Pruning), default=Pruning(edge=3e-5, split=0.0))
+    """Of the forests by the coarse grammar; the gold tree is always kept."""
     grammar: LPCFG | None = option(or_none(InstanceOf(LPCFG)), default=None)
+    """The coarse grammar, learnt from the same treebank; by default a PCFG."""
     random_state: int = 0
     n_jobs: int | None = None
+    """Threads; the model does not depend on their number."""
     verbose: bool = False
+    """Show progress."""
 
     def fit(self, treebank: Treebank, y: object = None) -> Self:
         """Learn from trees; `y` is ignored."""

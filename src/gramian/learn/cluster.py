@@ -42,65 +42,32 @@ _log = logging.getLogger(__name__)
 
 @options
 class Clustering:
-    """How nodes are projected and clustered.
-
-    Attributes
-    ----------
-    rank : int, optional
-        Singular vectors used; as many as states by default.
-    projection : {"weighted", "raw"}
-        ``"weighted"``: centred, every coordinate scaled to unit variance and weighted by its singular value. ``"raw"``: plain projections,
-        as in the paper.
-    start : {"k-means++", "random"}
-        Where k-means begins: at nodes far from each other, or at random ones, as in the paper.
-    restarts : int
-        How many times k-means starts anew; the best result is kept.
-    max_iter : int
-        The most iterations of k-means.
-    sample : int, optional
-        How many nodes of a symbol k-means sees at most, the others go to their nearest centre; none for all nodes, as in the paper.
-    soft : float, optional
-        If given, a node belongs to every state by the inverse distance to its centre to this power, instead of to the nearest alone.
-    noise, noise_level : str, float
-        ``"dropout"``, ``"additive"`` or ``"multiplicative"``, to make models that differ.
-    """
+    """How nodes are projected and clustered."""
 
     rank: int | None = option(or_none(Whole(1)), default=None)
+    """Singular vectors used; as many as states by default."""
     projection: Literal["weighted", "raw"] = option(OneOf("weighted", "raw"), default="weighted")
+    """``"weighted"``: centred, every coordinate scaled to unit variance and weighted by its singular value. ``"raw"``: plain projections,
+    as in the paper."""
     start: Literal["k-means++", "random"] = option(OneOf("k-means++", "random"), default="k-means++")
+    """Where k-means begins: at nodes far from each other, or at random ones, as in the paper."""
     restarts: int = option(Whole(1), default=1)
+    """How many times k-means starts anew; the best result is kept."""
     max_iter: int = option(Whole(1), default=50)
+    """The most iterations of k-means."""
     sample: int | None = option(or_none(Whole(1)), default=10_000)
+    """How many nodes of a symbol k-means sees at most, the others go to their nearest centre; none for all nodes, as in the paper."""
     soft: float | None = option(or_none(Number(above=0)), default=None)
+    """If given, a node belongs to every state by the inverse distance to its centre to this power, instead of to the nearest alone."""
     noise: Noise | None = option(or_none(OneOf(*get_args(Noise))), default=None)
+    """``"dropout"``, ``"additive"`` or ``"multiplicative"``, to make models that differ."""
     noise_level: float = option(Number(0, below=1), default=0.1)
+    """``"dropout"``, ``"additive"`` or ``"multiplicative"``, to make models that differ."""
 
 
 @estimator
 class SpectralClustering(LatentLearner):
     """Learn a grammar by clustering the spectral projections of tree nodes.
-
-    Parameters
-    ----------
-    n_states : int or mapping of str to int
-        The most states a symbol gets; or the number of each, by name.
-    allocation : {"root", "frequency", "all"}
-        Whether the number of states of a label grows with the root of its count, or with its frequency, or is the same for all labels.
-    growth : float
-        With allocation by root: states per root of the count; see :func:`gramian.learn.learner.allocate_states`.
-    features : Features
-        Which features nodes have; see :class:`gramian.treebank.Features`.
-    clustering : Clustering
-        How nodes are projected and clustered; see :class:`gramian.learn.Clustering`.
-    smoothing : Smoothing
-        See :class:`gramian.learn.Smoothing`.
-    lexicon : {"auto", "suffix", "tag", "pos", "signature"} or LexiconOptions
-        ``"suffix"``: states of rare words are shrunk towards those of words that look alike. ``"tag"``: rare words are told apart by their
-        tag alone. ``"pos"``: likewise, and nothing is smoothed. ``"auto"``: by suffix in Penn-style English, by tag elsewhere.
-    n_jobs : int, optional
-        Threads, -1 for all processors; the grammar does not depend on it.
-    verbose : bool
-        Whether progress, which is logged under "gramian", is shown on stderr.
 
     Attributes
     ----------
@@ -127,7 +94,9 @@ class SpectralClustering(LatentLearner):
 
     _: KW_ONLY
     features: Features = option(InstanceOf(Features), default=Features())
+    """Which features nodes have; see :class:`gramian.treebank.Features`."""
     clustering: Clustering = option(InstanceOf(Clustering), default=Clustering())
+    """How nodes are projected and clustered; see :class:`gramian.learn.Clustering`."""
     smoothing: Smoothing = option(InstanceOf(Smoothing), default=Smoothing())
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:

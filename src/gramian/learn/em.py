@@ -150,10 +150,16 @@ class _Iterated(LatentLearner):
 
     _: KW_ONLY
     max_iter: int = option(Whole(0), default=8)
+    """Iterations of EM."""
     smoothing: Smoothing = option(InstanceOf(Smoothing), default=Smoothing())
+    """Of every maximisation step."""
     watch: Watch | None = option(or_none(InstanceOf(Watch)), default=None)
+    """Decides which step's grammar is kept, by default the last one's."""
     checkpoint: str | None = option(or_none(InstanceOf(str)), default=None)
+    """File that holds the counts after the latest step. If it is there and fits treebank and options, learning goes on from it; it is
+    removed at the end."""
     device: str | None = option(or_none(InstanceOf(str)), default=None)
+    """Where expectations are taken: a device of torch, such as ``"cuda"``; by default the CPU, without torch."""
 
     def _iterate(self, model: Maximisation, start: Callable[[], LatentTables], report: Report) -> LPCFG:
         """Alternate expectation and maximisation; return the last grammar, or the best one if it is watched.
@@ -208,28 +214,6 @@ class _Iterated(LatentLearner):
 class EM(_Iterated):
     """Learn a grammar by expectation-maximisation on the observed trees.
 
-    Parameters
-    ----------
-    n_states : int or mapping of str to int
-        The most states a symbol gets; a start that is a grammar brings its own.
-    start : LPCFG, optional
-        Where to begin. By default relative frequencies, spread over the states with noise (Matsuzaki et al. 2005).
-    max_iter : int
-        Iterations.
-    allocation, growth : str, float
-        See :func:`gramian.learn.learner.allocate_states`.
-    smoothing : Smoothing
-        Of every maximisation step; see :class:`gramian.learn.Smoothing`.
-    watch : Watch, optional
-        Decides which step's grammar is kept, by default the last one's; see :class:`gramian.learn.em.Watch`.
-    checkpoint : path, optional
-        File that holds the counts after the latest step. If it is there and fits treebank and options, learning goes on from it; it is
-        removed at the end.
-    device : str, optional
-        Where expectations are taken: a device of torch, such as ``"cuda"``; by default the CPU, without torch.
-    lexicon, random_state, n_jobs, verbose
-        As for :class:`gramian.learn.SpectralClustering`.
-
     Attributes
     ----------
     model_ : LPCFG
@@ -251,7 +235,9 @@ class EM(_Iterated):
 
     _: KW_ONLY
     start: LPCFG | None = option(or_none(InstanceOf(LPCFG)), default=None)
+    """Where to begin. By default relative frequencies, spread over the states with noise (Matsuzaki et al. 2005)."""
     max_iter: int = option(Whole(0), default=40)
+    """Iterations."""
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
         def start() -> LatentTables:
@@ -270,17 +256,6 @@ class EM(_Iterated):
 class SpectralEM(_Iterated, SpectralClustering):
     """Spectral clusters refined by a few steps of expectation-maximisation.
 
-    Parameters
-    ----------
-    max_iter : int
-        Iterations of EM after clustering.
-    merge : float
-        Share of the pairs of similar states that are merged again after the first two steps: those whose loss costs the least likelihood.
-    watch, checkpoint, device
-        As for :class:`EM`.
-    n_states, allocation, growth, features, clustering, smoothing, lexicon, random_state, n_jobs, verbose
-        As for :class:`gramian.learn.SpectralClustering`.
-
     Examples
     --------
     >>> from gramian.trees import Tree
@@ -292,6 +267,7 @@ class SpectralEM(_Iterated, SpectralClustering):
 
     _: KW_ONLY
     merge: float = option(Number(0, 1), default=0.0)
+    """Share of the pairs of similar states that are merged again after the first two steps: those whose loss costs the least likelihood."""
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
         model = Maximisation(seen, self.smoothing, self.lexicon, self.device)

@@ -126,8 +126,12 @@ class Learner(Estimator):
 
     _: KW_ONLY
     lexicon: LexiconChoice = option(LEXICON, default="auto")
+    """"suffix": states of rare words are shrunk towards those of words that look alike. "tag": rare words are told apart by their tag
+    alone. "pos": likewise, and nothing is smoothed. "auto": by suffix in Penn-style English, by tag elsewhere."""
     n_jobs: int | None = None
+    """Threads, -1 for all processors; the grammar does not depend on it."""
     verbose: bool = False
+    """Whether progress, which is logged under "gramian", is shown on stderr."""
 
     def fit(self, trees: Treebank | Observations | Iterable[Tree], y: object = None) -> Self:
         """Learn a grammar.
@@ -185,9 +189,12 @@ class LatentLearner(Learner):
     """Base of the learners of hidden states that allocate these by the counts of symbols."""
 
     n_states: States = option(STATES, default=16)
+    """The most states a symbol gets; or the number of each, by name."""
     _: KW_ONLY
     allocation: Allocation = option(ALLOCATION, default="root")
+    """Whether the number of states of a label grows with the root of its count, or with its frequency, or is the same for all labels."""
     growth: float = option(GROWTH, default=0.25)
+    """With allocation by root: states per root of the count; see :func:`allocate_states`."""
     random_state: int = option(Whole(0), default=0)
 
     def allocate(self, seen: Observations) -> npt.NDArray[np.int32]:
@@ -207,11 +214,6 @@ def mean_log_likelihood(grammar: LPCFG, seen: Observations, n_jobs: int = 1) -> 
 @estimator
 class PCFG(Learner):
     """The grammar without hidden states: relative frequencies.
-
-    Parameters
-    ----------
-    lexicon, n_jobs, verbose
-        As for :class:`gramian.learn.SpectralClustering`.
 
     Examples
     --------

@@ -34,31 +34,21 @@ _FURTHER = 0.2  # the most that tagged text adds to the counts of more frequent 
 
 @options
 class LexiconOptions:
-    """How words are smoothed.
-
-    Attributes
-    ----------
-    rare : int
-        Words seen at most so often teach the model of unknown words.
-    shrinkage : float
-        Weight of the coarser distribution of states, in counts.
-    tag_shrinkage : float
-        Weight of the tags that a word's form suggests, in counts.
-    suffixes : bool, optional
-        If false, rare words are told apart by their tag alone: all rare words of a tag share its states. None is true for Penn-style
-        English and false for all others, as measured to be better.
-    replaced : bool
-        With suffixes: whether rare words are replaced by their tag and signature, that is shape and suffix of up to two letters.
-    ignore_case : bool
-        Whether words that differ in case only are counted together to find the rare ones.
-    """
+    """How words are smoothed."""
 
     rare: int = option(Whole(0), default=10)
+    """Words seen at most so often teach the model of unknown words."""
     shrinkage: float = option(Number(0), default=3.0)
+    """Weight of the coarser distribution of states, in counts."""
     tag_shrinkage: float = option(Number(0), default=0.5)
+    """Weight of the tags that a word's form suggests, in counts."""
     suffixes: bool | None = option(or_none(Boolean()), default=True)
+    """If false, rare words are told apart by their tag alone: all rare words of a tag share its states. None is true for Penn-style English
+    and false for all others, as measured to be better."""
     replaced: bool = option(Boolean(), default=False)
+    """With suffixes: whether rare words are replaced by their tag and signature, that is shape and suffix of up to two letters."""
     ignore_case: bool = option(Boolean(), default=False)
+    """Whether words that differ in case only are counted together to find the rare ones."""
 
     @classmethod
     def called(cls, name: LexiconName, **changes: Any) -> LexiconOptions:

@@ -32,23 +32,6 @@ Doubles = npt.NDArray[np.float64]
 class SpectralMoments(LatentLearner):
     """Learn a grammar of observable operators by the method of moments.
 
-    Parameters
-    ----------
-    n_states : int or mapping of str to int
-        The largest rank of a symbol's operators.
-    allocation, growth : str, float
-        See :func:`gramian.learn.learner.allocate_states`.
-    features : Features
-        See :class:`gramian.treebank.Features`.
-    least : float
-        Singular values below this share of the largest are dropped, and with them states.
-    backoff : float
-        Constant C of the chained smoothing: a rule seen c times keeps ``sqrt(c) / (C + sqrt(c))`` of its own moments.
-    unsmoothed : int
-        Rules seen so often are not smoothed.
-    lexicon, random_state, n_jobs, verbose
-        As for :class:`gramian.learn.SpectralClustering`.
-
     References
     ----------
     Shay B. Cohen, Karl Stratos, Michael Collins, Dean P. Foster and Lyle Ungar (2013). Experiments with spectral learning of
@@ -65,8 +48,11 @@ class SpectralMoments(LatentLearner):
     _: KW_ONLY
     features: Features = option(InstanceOf(Features), default=Features("paper"))
     least: float = option(Number(0, below=1), default=0.01)
+    """Singular values below this share of the largest are dropped, and with them states."""
     backoff: float = option(Number(0), default=30.0)
+    """Constant C of the chained smoothing: a rule seen c times keeps ``sqrt(c) / (C + sqrt(c))`` of its own moments."""
     unsmoothed: int = option(Whole(0), default=1000)
+    """Rules seen so often are not smoothed."""
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
         if seen.bank.weight is not None:

@@ -40,25 +40,6 @@ _LEAST = 1e-4  # share of the overall distribution that every state gets, so tha
 class PivotEM(LatentLearner):
     """Learn a grammar from pivot features and a convex problem for each rule.
 
-    Parameters
-    ----------
-    n_states : int or mapping of str to int
-        The most states a symbol gets.
-    allocation, growth : str, float
-        See :func:`gramian.learn.learner.allocate_states`.
-    features : Features
-        See :class:`gramian.treebank.Features`; they are not scaled.
-    max_iter : int
-        Iterations of EM on the convex problem.
-    least_pivot : int
-        How often a pivot must occur.
-    power : float
-        The power of the probability of each of a node's features.
-    smoothing : Smoothing
-        See :class:`gramian.learn.Smoothing`.
-    lexicon, random_state, n_jobs, verbose
-        As for :class:`gramian.learn.SpectralClustering`.
-
     References
     ----------
     Shay B. Cohen and Michael Collins (2014). A provably correct learning algorithm for latent-variable PCFGs. ACL.
@@ -73,9 +54,13 @@ class PivotEM(LatentLearner):
 
     _: KW_ONLY
     features: Features = option(InstanceOf(Features), default=Features("paper", scaling=False))
+    """See :class:`gramian.treebank.Features`; they are not scaled."""
     max_iter: int = option(Whole(1), default=10)
+    """Iterations of EM on the convex problem."""
     least_pivot: int = option(Whole(1), default=20)
+    """How often a pivot must occur."""
     power: float = option(Number(0, 1), default=0.5)
+    """The power of the probability of each of a node's features."""
     smoothing: Smoothing = option(InstanceOf(Smoothing), default=Smoothing())
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:

@@ -21,24 +21,16 @@ TINY = 1e-200  # the least shrinkage: only what was never counted takes the coar
 
 @options
 class Smoothing:
-    """How strongly latent rules are shrunk; with zeros they are relative frequencies.
-
-    Attributes
-    ----------
-    rule : float
-        Weight, in counts, of the symbol's rule distribution for each of its states.
-    state : float
-        Weight, in counts, of the coarser distribution of child states.
-    sister_share : float
-        Share that each state takes from the mean of all states of its symbol.
-    floor : float
-        In the grammar, a rule of states, or a word of a state, that is less probable takes the probability that it has without states.
-    """
+    """How strongly latent rules are shrunk; with zeros they are relative frequencies."""
 
     rule: float = option(Number(0), default=2.0)
+    """Weight, in counts, of the symbol's rule distribution for each of its states."""
     state: float = option(Number(0), default=2.0)
+    """Weight, in counts, of the coarser distribution of child states."""
     sister_share: float = option(Number(0, 1), default=0.02)
+    """Share that each state takes from the mean of all states of its symbol."""
     floor: float = option(Number(0, 1), default=0.0)
+    """In the grammar, a rule of states, or a word of a state, that is less probable takes the probability that it has without states."""
 
 
 NO_SMOOTHING = Smoothing(0.0, 0.0, 0.0)

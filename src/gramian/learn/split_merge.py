@@ -29,23 +29,6 @@ class SplitMerge(Learner):
     In every cycle each state is split in two, expectation-maximisation refines the halves, the share `merge` of splits whose
     loss would cost the least likelihood is undone, and smoothed steps follow.
 
-    Parameters
-    ----------
-    cycles : int
-        How often every state is split.
-    n_states : int
-        The most states a symbol gets.
-    split_steps, merge_steps, smooth_steps : int
-        Steps of expectation-maximisation after splitting, after merging, and with smoothing.
-    merge : float
-        Share of the splits that are taken back.
-    smoothing : Smoothing
-        Of the smoothed steps and of the grammar; see :class:`gramian.learn.Smoothing`.
-    device : str, optional
-        As for :class:`gramian.learn.EM`.
-    lexicon, random_state, n_jobs, verbose
-        As for :class:`gramian.learn.SpectralClustering`.
-
     Attributes
     ----------
     model_ : LPCFG
@@ -67,13 +50,20 @@ class SplitMerge(Learner):
     """
 
     cycles: int = option(Whole(0), default=4)
+    """How often every state is split."""
     _: KW_ONLY
     n_states: int = option(Whole(1), default=64)
+    """The most states a symbol gets."""
     split_steps: int = option(Whole(0), default=12)
+    """Steps of expectation-maximisation after splitting, after merging, and with smoothing."""
     merge_steps: int = option(Whole(0), default=5)
+    """Steps of expectation-maximisation after splitting, after merging, and with smoothing."""
     smooth_steps: int = option(Whole(0), default=3)
+    """Steps of expectation-maximisation after splitting, after merging, and with smoothing."""
     merge: float = option(Number(0, 1), default=0.5)
+    """Share of the splits that are taken back."""
     smoothing: Smoothing = option(InstanceOf(Smoothing), default=Smoothing())
+    """Of the smoothed steps and of the grammar; see :class:`gramian.learn.Smoothing`."""
     device: str | None = option(or_none(InstanceOf(str)), default=None)
     random_state: int = option(Whole(0), default=0)
 

@@ -14,27 +14,22 @@ _SHARE = Number(0, below=1)
 
 @options
 class NetSize:
-    """Units of the parts of a span net.
-
-    Attributes
-    ----------
-    word, char, char_units : int
-        Length of the vectors of words and of characters, and units of the characters' LSTM in each direction.
-    layers, units : int
-        Of the LSTM over words; units in each direction.
-    hidden : int
-        Of the layer between fenceposts and the scores of labels.
-    tag_hidden : int
-        Of the layer between words and the scores of tags.
-    """
+    """Units of the parts of a span net."""
 
     word: int = option(Whole(1), default=100)
+    """Length of the vectors of words and of characters, and units of the characters' LSTM in each direction."""
     char: int = option(Whole(1), default=32)
+    """Length of the vectors of words and of characters, and units of the characters' LSTM in each direction."""
     char_units: int = option(Whole(1), default=50)
+    """Length of the vectors of words and of characters, and units of the characters' LSTM in each direction."""
     layers: int = option(Whole(1), default=2)
+    """Of the LSTM over words; units in each direction."""
     units: int = option(Whole(1), default=200)
+    """Of the LSTM over words; units in each direction."""
     hidden: int = option(Whole(1), default=250)
+    """Of the layer between fenceposts and the scores of labels."""
     tag_hidden: int = option(Whole(1), default=100)
+    """Of the layer between words and the scores of tags."""
 
     @classmethod
     def of(cls, weights: Mapping[str, npt.NDArray[Any]]) -> NetSize:
@@ -57,48 +52,31 @@ def n_layers(weights: Mapping[str, npt.NDArray[Any]]) -> int:
 
 @options
 class Learning:
-    """How the weights of a net are trained.
-
-    Attributes
-    ----------
-    rate : float
-        Learning rate of Adam after the first `warm_up` steps; it falls to a hundredth along half a cosine.
-    warm_up : int
-        Steps until the full rate is reached.
-    batch_words : int
-        About how many words the sentences of a step have.
-    clip : float
-        The longest gradient.
-    average : float
-        Decay of the running average of weights at each step; the average is what is kept.
-    tag_share : float
-        Weight of the tags in the loss beside the trees.
-    unknown : float
-        A word seen `c` times is made unknown with probability ``unknown / (unknown + c)``.
-    word_dropout : float
-        How often each vector of a word is left out: the learnt one, the fixed one, and that of its characters.
-    dropout : float
-        Of the inputs and outputs of the LSTM's layers: the same units in all words of a sentence.
-    recurrent_dropout : float
-        Of the weights between an LSTM's states.
-    hidden_dropout : float
-        Of the layers before the scores.
-    encoder_rate : float
-        Learning rate of an encoder's weights; 0 leaves it as it is.
-    patience : int
-        Epochs without a better F1 of the held-out trees after which training stops.
-    """
+    """How the weights of a net are trained."""
 
     rate: float = option(Number(above=0), default=2e-3)
+    """Learning rate of Adam after the first `warm_up` steps; it falls to a hundredth along half a cosine."""
     warm_up: int = option(Whole(1), default=200)
+    """Steps until the full rate is reached."""
     batch_words: int = option(Whole(1), default=400)
+    """About how many words the sentences of a step have."""
     clip: float = option(Number(above=0), default=5.0)
+    """The longest gradient."""
     average: float = option(_SHARE, default=0.998)
+    """Decay of the running average of weights at each step; the average is what is kept."""
     tag_share: float = option(Number(0), default=1.0)
+    """Weight of the tags in the loss beside the trees."""
     unknown: float = option(Number(0), default=2.0)
+    """A word seen `c` times is made unknown with probability ``unknown / (unknown + c)``."""
     word_dropout: float = option(_SHARE, default=0.2)
+    """How often each vector of a word is left out: the learnt one, the fixed one, and that of its characters."""
     dropout: float = option(_SHARE, default=0.4)
+    """Of the inputs and outputs of the LSTM's layers: the same units in all words of a sentence."""
     recurrent_dropout: float = option(_SHARE, default=0.0)
+    """Of the weights between an LSTM's states."""
     hidden_dropout: float = option(_SHARE, default=0.3)
+    """Of the layers before the scores."""
     encoder_rate: float = option(Number(0), default=0.0)
+    """Learning rate of an encoder's weights; 0 leaves it as it is."""
     patience: int = option(Whole(1), default=15)
+    """Epochs without a better F1 of the held-out trees after which training stops."""

@@ -205,6 +205,10 @@ class Inventory:
         characters = [BOUNDARY, *[numbers.characters.get(character, UNKNOWN) for character in word], BOUNDARY]
         return numbers.words.get(lower, UNKNOWN), numbers.vectors.get(lower, 0), characters
 
+    def word_numbers(self, words: Sequence[str]) -> Ints:
+        """Return a sentence between its boundaries, shape (n_words + 2,)."""
+        return np.array([BOUNDARY, *[self.word(word)[0] for word in words], BOUNDARY])
+
     def example(self, tree: SpanTree | SoftTree) -> Example:
         """Return a tree in numbers; spans and words whose chain or tag is not known are left out."""
         if isinstance(tree, SpanTree):
@@ -216,7 +220,7 @@ class Inventory:
         ]
         tagged = [(word, tags[tag], share) for word, tag, share in tree.tags if tag in tags]
         return Example(
-            words=np.array([BOUNDARY, *[self.word(word)[0] for word in tree.words], BOUNDARY]),
+            words=self.word_numbers(tree.words),
             forms=tree.words,
             tags=np.array([row[:2] for row in tagged], np.int64).reshape(-1, 2),
             spans=np.array([row[:3] for row in spans], np.int64).reshape(-1, 3),

@@ -18,48 +18,32 @@ CORPUS_FORMATS = ("jsonl", "conllu", "parquet", "csv")
 
 @options
 class CommandSettings:
-    """What ``gramian parse`` reads and writes.
-
-    Attributes
-    ----------
-    format : {"text", "lines", "tokens", "tagged", "records", "jsonl", "conllu", "parquet", "csv"}, optional
-        What a file holds: running text, or on every line a sentence, tokens, token/TAG pairs, or a JSON object with tokens, their tags
-        and known phrases; or a CSV or TSV file, one column of which holds sentences. Of a corpus also jsonl, conllu or parquet. By default
-        the ends of file names decide.
-    min_confidence : float, optional
-        Leave out phrases of lower confidence: flatter trees, fewer errors.
-    strict : bool
-        Exit with 1 if any sentence is not fully parsed.
-    """
+    """What ``gramian parse`` reads and writes."""
 
     format: str | None = option(or_none(OneOf(*get_args(SentenceFormat), *CORPUS_FORMATS)), default=None)
+    """What a file holds: running text, or on every line a sentence, tokens, token/TAG pairs, or a JSON object with tokens, their tags and
+    known phrases; or a CSV or TSV file, one column of which holds sentences. Of a corpus also jsonl, conllu or parquet. By default the ends
+    of file names decide."""
     min_confidence: float | None = option(or_none(Number(0, 1)), default=None)
+    """Leave out phrases of lower confidence: flatter trees, fewer errors."""
     strict: bool = option(Boolean(), default=False)
+    """Exit with 1 if any sentence is not fully parsed."""
 
 
 @options
 class CorpusSettings:
-    """How a corpus is read and cut into shards.
-
-    Attributes
-    ----------
-    text_field : str
-        Field or column of JSON, CSV and Parquet that holds the text, or a list of words.
-    id_field : str
-        Field or column that holds the document's id; without one, file and line.
-    head_rules : str
-        Head rules of dependencies, as for gramian convert.
-    shard_size : int
-        Kilobytes of text that are parsed as one task; an interruption costs no more.
-    scheduler : str, optional
-        Address of a Dask scheduler, whose workers parse.
-    """
+    """How a corpus is read and cut into shards."""
 
     text_field: str = option(Text(), default="text")
+    """Field or column of JSON, CSV and Parquet that holds the text, or a list of words."""
     id_field: str = option(Text(), default="id")
+    """Field or column that holds the document's id; without one, file and line."""
     head_rules: str = option(Text(), default="auto")
+    """Head rules of dependencies, as for gramian convert."""
     shard_size: int = option(Whole(1, 1 << 20), default=1024)
+    """Kilobytes of text that are parsed as one task; an interruption costs no more."""
     scheduler: str | None = option(or_none(Text()), default=None)
+    """Address of a Dask scheduler, whose workers parse."""
 
 
 @cache

@@ -15,120 +15,78 @@ if TYPE_CHECKING:
 
 @options
 class SearchSettings:
-    """The search for the number of states of each label.
-
-    Attributes
-    ----------
-    method : {"beam", "greedy"}, optional
-        Search for the number of states of each label by F1 on held-out trees, instead of allocation alone.
-    budget : int
-        How many candidates are tried; 0 for all.
-    trees : path, optional
-        File of trees on which candidates are scored; by default every tenth tree.
-    symbols : int
-        How many labels are searched, the most frequent first; 0 for all. A budget that ends the search earlier is reported.
-    largest : int, optional
-        The most states of a label; by default twice as many as the search starts from, at most 32.
-    beam : int
-        How many assignments are kept.
-    step : int
-        Width of the grid of numbers that is tried first.
-    reach : int
-        How far from a number of the grid is looked then.
-    groups : bool
-        Whether fewer and more states of groups of labels are tried first.
-    by_count : bool
-        Whether labels seen less than 500 times get fewer states at most.
-    parsing : {"default", "published"}
-        How candidates prune and decode: as gramian does by default, or as the papers do.
-    """
+    """The search for the number of states of each label."""
 
     method: Literal["beam", "greedy"] | None = option(or_none(OneOf("beam", "greedy")), default=None)
+    """Search for the number of states of each label by F1 on held-out trees, instead of allocation alone."""
     budget: int = option(Whole(0), default=40)
+    """How many candidates are tried; 0 for all."""
     trees: str | None = option(or_none(Path()), default=None)
+    """File of trees on which candidates are scored; by default every tenth tree."""
     symbols: int = option(Whole(0), default=40)
+    """How many labels are searched, the most frequent first; 0 for all. A budget that ends the search earlier is reported."""
     largest: int | None = option(or_none(Whole(1)), default=None)
+    """The most states of a label; by default twice as many as the search starts from, at most 32."""
     beam: int = option(Whole(1), default=5)
+    """How many assignments are kept."""
     step: int = option(Whole(1), default=5)
+    """Width of the grid of numbers that is tried first."""
     reach: int = option(Whole(1), default=4)
+    """How far from a number of the grid is looked then."""
     groups: bool = option(Boolean(), default=True)
+    """Whether fewer and more states of groups of labels are tried first."""
     by_count: bool = option(Boolean(), default=True)
+    """Whether labels seen less than 500 times get fewer states at most."""
     parsing: Literal["default", "published"] = option(OneOf("default", "published"), default="default")
+    """How candidates prune and decode: as gramian does by default, or as the papers do."""
 
 
 @options
 class SilverSettings:
-    """Learning from text without trees, which a teacher parses into silver trees.
-
-    Attributes
-    ----------
-    format : {"auto", "text", "tokens", "tagged", "conllu"}
-        What the files of text hold; auto detects it from name and first lines.
-    constraints : {"all", "tags", "words"}
-        What silver trees must agree with: tags and dependencies, tags, or only the words.
-    relations : str
-        What the dependencies of CoNLL-U require of trees: universal, french, phrases, or a file of such a table.
-    max_length : int
-        Longer sentences are left out.
-    teacher : path, optional
-        Model file that parses the text; by default four grammars and a span CRF are trained on the treebank.
-    rounds : int
-        How often the text is parsed; each further teacher has learnt from the trees and the text.
-    weight : float
-        Total weight of silver trees, as a multiple of the treebank's; each tree is weighted by its confidence.
-    min_confidence : float
-        Trees of lower mean confidence are left out.
-    best_trees : int
-        How many of the best trees of a sentence share its weight, by their probability.
-    """
+    """Learning from text without trees, which a teacher parses into silver trees."""
 
     format: str = option(OneOf("auto", "text", "tokens", "tagged", "conllu"), default="auto")
+    """What the files of text hold; auto detects it from name and first lines."""
     constraints: str = option(OneOf("all", "tags", "words"), default="all")
+    """What silver trees must agree with: tags and dependencies, tags, or only the words."""
     relations: str = option(Text(), default="universal")
+    """What the dependencies of CoNLL-U require of trees: universal, french, phrases, or a file of such a table."""
     max_length: int = option(Whole(1), default=60)
+    """Longer sentences are left out."""
     teacher: str | None = option(or_none(Path()), default=None)
+    """Model file that parses the text; by default four grammars and a span CRF are trained on the treebank."""
     rounds: int = option(Whole(1), default=1)
+    """How often the text is parsed; each further teacher has learnt from the trees and the text."""
     weight: float = option(Number(1e-6), default=1.0)
+    """Total weight of silver trees, as a multiple of the treebank's; each tree is weighted by its confidence."""
     min_confidence: float = option(Number(0, 1), default=0.0)
+    """Trees of lower mean confidence are left out."""
     best_trees: int = option(Whole(1), default=1)
+    """How many of the best trees of a sentence share its weight, by their probability."""
 
 
 @options
 class NoiseSettings:
-    """What makes the grammars of an ensemble differ.
-
-    Attributes
-    ----------
-    kind : {"seeds", "dropout", "additive", "multiplicative", "mixed"}
-        What makes the grammars of an ensemble differ besides their binarisation.
-    level : float, optional
-        How much noise; by default 0.05, 0.1, 0.15 and 0.2 in turn.
-    """
+    """What makes the grammars of an ensemble differ."""
 
     kind: str = option(OneOf("seeds", "dropout", "additive", "multiplicative", "mixed"), default="seeds")
+    """What makes the grammars of an ensemble differ besides their binarisation."""
     level: float | None = option(or_none(Number(0)), default=None)
+    """How much noise; by default 0.05, 0.1, 0.15 and 0.2 in turn."""
 
 
 @options
 class BinarisationSettings:
-    """How trees are binarised.
-
-    Attributes
-    ----------
-    direction : {"right", "left", "head", "both"}, optional
-        From where children are split off; by default right for one grammar, right and left in turn for several.
-    horizontal : int
-        How many siblings an intermediate label remembers.
-    vertical : int
-        1 for no context, 2 for the parent, and so on.
-    collapse_tags : bool
-        Whether a phrase over one word is joined with its tag, as published: NP|NN is then a tag.
-    """
+    """How trees are binarised."""
 
     direction: str | None = option(or_none(OneOf("right", "left", "head", "both")), default=None)
+    """From where children are split off; by default right for one grammar, right and left in turn for several."""
     horizontal: int = option(Whole(0), default=0)
+    """How many siblings an intermediate label remembers."""
     vertical: int = option(Whole(1), default=1)
+    """1 for no context, 2 for the parent, and so on."""
     collapse_tags: bool = option(Boolean(), default=False)
+    """Whether a phrase over one word is joined with its tag, as published: NP|NN is then a tag."""
 
 
 def check_settings(settings: TrainingSettings, *, dev: bool = False, scheduler: bool = False) -> None:

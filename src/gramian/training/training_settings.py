@@ -53,50 +53,6 @@ ExpertChoice: TypeAlias = Literal["none", "crf", "neural", "both"] | bool
 class TrainingSettings:
     """How a model is trained; the defaults are those of ``gramian train``.
 
-    Attributes
-    ----------
-    method : {"best", "spectral-em", "spectral-cluster", "spectral-moments", "pivot", "em", "split-merge", "pcfg"}
-        Training method; best is spectral-em with 32 states and 8 iterations for each of two binarisations.
-    n_states : int or mapping of str to int, optional
-        Maximum number of latent states of a label; the default depends on the method.
-    ensemble_size : int, optional
-        Number of grammars in the ensemble; by default two with method best, otherwise one.
-    expert : {"none", "crf", "neural", "both"}
-        Also train a span CRF (crf), a neural network (neural, requires PyTorch), or both: more accurate, slower to train and parse
-        with.
-    rerank : bool
-        Also train a reranker of the best trees by cross-fitting.
-    folds : int
-        With rerank: the number of folds; all grammars are trained again for each.
-    calibrate : bool
-        Also calibrate confidences and tune the weights of experts on held-out trees; doubles the training time.
-    text : list of path
-        Unlabelled text, parsed by a teacher and learned from: plain text, tokens, token/TAG pairs or CoNLL-U; may be repeated.
-    tagged_corpus : path, optional
-        Tagged text (CoNLL-U, trees or token/TAG pairs) for the lexicon.
-    spacing_conllu : path, optional
-        CoNLL-U with SpaceAfter=No, from which the model also learns sentence segmentation and tokenisation.
-    preset : str
-        Annotation scheme: penn, icepahc, keyaki, ftb, cess, floresta, whole; auto detects it from the labels.
-    language : str
-        Language (en, fr, ...) for learning sentence segmentation and tokenization; auto detects it, none disables it.
-    heads : str
-        Head rules for features, binarisation from heads, and reranking: auto, collins, left, right, none, or a file.
-    device : str, optional
-        Where EM and a neural expert are trained: a PyTorch device such as cuda; by default EM runs on the CPU without PyTorch.
-    start : path, optional
-        Model file whose grammar the method em starts from; random without it.
-    keep_best : bool
-        With development trees and EM: keep the iteration with the best F1, and stop when it falls.
-    skip_broken : bool
-        Skip malformed trees and report their number.
-    random_state : int
-        Random seed; the same seed gives the same model file.
-    attribution : str, optional
-        Whom to credit for the data; stored in the model.
-    compress : bool
-        Store rule tensors as sums of few products, which are small and fast; otherwise whole and in 32 bits.
-
     Examples
     --------
     >>> settings = TrainingSettings.of(ensemble_size=3)
@@ -107,27 +63,47 @@ class TrainingSettings:
     """
 
     method: Method = option(OneOf(*METHODS), default="best")
+    """Training method; best is spectral-em with 32 states and 8 iterations for each of two binarisations."""
     n_states: States | None = option(or_none(Either(Whole(1, 1024), MappingOf(Whole(1)))), default=None)
+    """Maximum number of latent states of a label; the default depends on the method."""
     ensemble_size: int | None = option(or_none(Whole(1, 240)), default=None)
+    """Number of grammars in the ensemble; by default two with method best, otherwise one."""
     expert: ExpertChoice = option(Either(OneOf("none", "crf", "neural", "both"), Boolean()), default="none")
+    """Also train a span CRF (crf), a neural network (neural, requires PyTorch), or both: more accurate, slower to train and parse with."""
     rerank: bool = option(Boolean(), default=False)
+    """Also train a reranker of the best trees by cross-fitting."""
     folds: int = option(Whole(2, 100), default=5)
+    """With rerank: the number of folds; all grammars are trained again for each."""
     calibrate: bool = option(Boolean(), default=False)
+    """Also calibrate confidences and tune the weights of experts on held-out trees; doubles the training time."""
     text: Sequence[str] = option(Either(Path(), Each(Path())), default=())
+    """Unlabelled text, parsed by a teacher and learned from: plain text, tokens, token/TAG pairs or CoNLL-U; may be repeated."""
     tagged_corpus: str | None = option(or_none(Path()), default=None)
+    """Tagged text (CoNLL-U, trees or token/TAG pairs) for the lexicon."""
     spacing_conllu: str | None = option(or_none(Path()), default=None)
+    """CoNLL-U with SpaceAfter=No, from which the model also learns sentence segmentation and tokenisation."""
     preset: str = option(Text(), default="auto")
+    """Annotation scheme: penn, icepahc, keyaki, ftb, cess, floresta, whole; auto detects it from the labels."""
     language: str = option(Text(), default="auto")
+    """Language (en, fr, ...) for learning sentence segmentation and tokenization; auto detects it, none disables it."""
     heads: str = option(Text(), default="auto")
+    """Head rules for features, binarisation from heads, and reranking: auto, collins, left, right, none, or a file."""
     device: str | None = option(or_none(Text()), default=None)
+    """Where EM and a neural expert are trained: a PyTorch device such as cuda; by default EM runs on the CPU without PyTorch."""
     start: LPCFG | str | None = option(
         or_none(Either(Path(), InstanceOf(object, kind="a grammar"))), default=None
     )
+    """Model file whose grammar the method em starts from; random without it."""
     keep_best: bool = option(Boolean(), default=False)
+    """With development trees and EM: keep the iteration with the best F1, and stop when it falls."""
     skip_broken: bool = option(Boolean(), default=False)
+    """Skip malformed trees and report their number."""
     random_state: int = option(Whole(0, 2**32 - 1), default=0)
+    """Random seed; the same seed gives the same model file."""
     attribution: str | None = option(or_none(Text()), default=None)
+    """Whom to credit for the data; stored in the model."""
     compress: bool = option(Boolean(), default=True)
+    """Store rule tensors as sums of few products, which are small and fast; otherwise whole and in 32 bits."""
     search: SearchSettings = option(InstanceOf(SearchSettings), default=SearchSettings())
     silver: SilverSettings = option(InstanceOf(SilverSettings), default=SilverSettings())
     noise: NoiseSettings = option(InstanceOf(NoiseSettings), default=NoiseSettings())

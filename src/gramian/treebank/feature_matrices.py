@@ -25,33 +25,23 @@ class TemplateNames(OneOf):
 
 @options
 class Features:
-    """Which features of nodes are used, and how they are scaled.
-
-    Attributes
-    ----------
-    templates : str
-        Name of a set of templates (``"thesis"``, ``"plain"``, ``"paper"``, ``"rich"``; see :data:`gramian.treebank.SETS`), and of single
-        ones, such as those of :func:`gramian.treebank.register_template`, with ``+`` between: ``"rich+depth"``.
-    rare_words : int
-        Words seen less often are told apart by their class alone, as the lexicon has it.
-    min_count : int
-        Values seen less often within a symbol share one feature per template.
-    scaling : bool
-        Whether a feature seen c times has the value ``1 / sqrt(c + kappa)``, which makes the decomposition of the cross-covariance
-        approximate a canonical correlation analysis (Cohen et al. 2013). Otherwise every feature has the value one.
-    kappa : float
-        What is added to the count of a feature before it is scaled.
-    heads : str, optional
-        Head rules for features of head words: ``"auto"`` (Collins' for Penn-style English, otherwise none), ``"collins"``, ``"left"``,
-        ``"right"``, ``"none"``, or a file.
-    """
+    """Which features of nodes are used, and how they are scaled."""
 
     templates: str = option(TemplateNames(*SETS), default="rich")
+    """Name of a set of templates (``"thesis"``, ``"plain"``, ``"paper"``, ``"rich"``; see :data:`gramian.treebank.SETS`), and of single
+    ones, such as those of :func:`gramian.treebank.register_template`, with ``+`` between: ``"rich+depth"``."""
     rare_words: int = option(Whole(1), default=6)
+    """Words seen less often are told apart by their class alone, as the lexicon has it."""
     min_count: int = option(Whole(1), default=1)
+    """Values seen less often within a symbol share one feature per template."""
     scaling: bool = option(Boolean(), default=True)
+    """Whether a feature seen c times has the value ``1 / sqrt(c + kappa)``, which makes the decomposition of the cross-covariance
+    approximate a canonical correlation analysis (Cohen et al. 2013). Otherwise every feature has the value one."""
     kappa: float = option(Number(0), default=5.0)
+    """What is added to the count of a feature before it is scaled."""
     heads: str | None = option(or_none(InstanceOf(str)), default="auto")
+    """Head rules for features of head words: ``"auto"`` (Collins' for Penn-style English, otherwise none), ``"collins"``, ``"left"``,
+    ``"right"``, ``"none"``, or a file."""
 
 
 def feature_matrix(
