@@ -82,6 +82,16 @@ def test_an_ambiguous_sentence_has_a_second_reading(client, parser):
         assert len(answer["parses"]) == 1
 
 
+def test_foreign_text_and_restored_case_are_reported(client, parser):
+    [foreign] = ask(client, "parse", sentence="Der Hund schläft und die Katze ist auf dem Sofa.")["parses"]
+    assert foreign["language"] == "und"  # the model does not say which language is its own
+    [title] = ask(client, "parse", sentence="Anna Saw The Picture Of Wood")["parses"]
+    assert title["restored"] == list(parser.parse("Anna Saw The Picture Of Wood").restored)
+    assert title["restored"][:3] == ["Anna", "saw", "the"]
+    [plain] = ask(client, "parse", sentence=SENTENCE)["parses"]
+    assert plain["restored"] is plain["language"] is None
+
+
 def test_an_unclosed_tree_is_an_error_with_a_remedy(client):
     for text in ("(S (NP (NN a)", "((S (NN a)", "( (S"):
         error = ask(client, "parse", 400, sentence=text)["error"]
@@ -287,7 +297,8 @@ def test_dependencies_follow_from_head_rules(client, parser):
         (answer["gold"]["tree"], answer["gold"]),
         (answer["parses"][0]["tree"], answer["parses"][0]),
     ):
-        expected = to_dependencies(Tree.parse(tree), HeadRules.collins()).tokens
+        heads = HeadRules.for_conllu("auto", SCHEMES["penn"], "en")
+        expected = to_dependencies(Tree.parse(tree), heads).tokens
         assert found["dependencies"]["heads"] == [token.head for token in expected]
         assert found["dependencies"]["relations"] == [token.deprel for token in expected]
     assert ask(client, "parse", sentence=" ")["parses"][0]["dependencies"] is None

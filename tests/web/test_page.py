@@ -303,7 +303,10 @@ def test_an_ambiguous_sentence_is_shown_as_two_trees(page):
     page.open(f"s={READINGS}")
     assert "8 words, two readings" in page.text("#status")
     assert [one.strip() for one in page.texts(".parse h2 small")] == ["reading 1", "reading 2"]
-    assert "as probable as the first" in page.text("[data-place='1'] .facts")
+    assert "the first" in page.text("[data-place='1'] .facts")
+    assert page.text("[data-place='1'] h2").startswith(("With", "Without"))  # the phrase that distinguishes it
+    tops = {round(top) for _, top, _, _ in boxes(page, ".parse .scroll")}
+    assert len(tops) == 1  # both trees begin at the same height
     for place in (0, 1):  # the noun phrase stands below VP, or below another noun phrase
         assert page.all(f"[data-place='{place}'] path.moved[d]:not([d=''])")
     before = page.attributes("svg.tree", "data-layout")
@@ -313,6 +316,14 @@ def test_an_ambiguous_sentence_is_shown_as_two_trees(page):
     assert after[0] == after[1] != before[0]
     page.type("Anna slept .")
     page.until(lambda: "3 words, 1 tree" in page.text("#status"))
+
+
+def test_a_notice_says_that_text_is_foreign_or_in_title_case(page):
+    page.open()
+    page.type("Der Hund schläft und die Katze ist auf dem Sofa.")
+    page.until(lambda: "another language" in page.text(".notice"))
+    page.type("Anna Saw The Picture Of Wood")
+    page.until(lambda: "Anna saw the" in page.text(".notice"))
 
 
 def test_an_unclosed_bracket_is_no_word(page):

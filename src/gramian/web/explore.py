@@ -53,7 +53,7 @@ class Explorer:
         self._grammars = Parser(replace(model, experts=(), reranker=None))
         self._labels = label_table(self.grammar.symbols, self.grammar.n_phrases)
         self._look = lru_cache(maxsize=_KEPT)(self._new_look)
-        self._head_rules = HeadRules.select("auto", self.scheme, self.language)
+        self._head_rules = HeadRules.for_conllu("auto", self.scheme, self.language)
         self.views = StateViews(self.grammar, self.scheme.name)
 
     def expected_seconds(self, n_words: int) -> float:
@@ -165,7 +165,7 @@ class Explorer:
         return states_of_nodes
 
     def dependencies(self, tree: Tree) -> dict[str, list[Any]]:
-        """Return the head of every word by the head rules of the scheme, and a name for the relation."""
+        """Return the head of every word and its relation: of English, Universal Dependencies; otherwise by the head rules of the scheme."""
         tokens = to_dependencies(tree, self._head_rules).tokens
         return {"heads": [token.head for token in tokens], "relations": [token.deprel for token in tokens]}
 

@@ -136,7 +136,8 @@ class Service:
         ] or [(result.tree, None)]
         look: Look | None = None
         if len(trees) > 1 and result.status == "parsed":
-            look = self._explorer(model).look(result.words, None if typed.gold else typed.tags)
+            words = result.restored or result.words
+            look = self._explorer(model).look(words, None if typed.gold else typed.tags)
         records = []
         for rank, (tree, log_prob_tree) in enumerate(trees):
             sure: Sequence[float] | None = result.confidences if rank == 0 else None
@@ -159,6 +160,8 @@ class Service:
                     "dependencies": self._explorer(model).dependencies(tree) if result.words else None,
                     "missing": against.get("missing", []),
                     "scores": against.get("scores"),
+                    "restored": result.restored,
+                    "language": result.language,
                 }
             )
         return records

@@ -53,7 +53,9 @@ export async function showNode(panel, question, words, close) {
   choose = (await showStates(states, question.model, node.symbol, node.states)) ?? choose;
   panel.querySelectorAll(".bar[data-tip]").forEach((one) => {
     const name = choose.names?.get(Number(one.dataset.tip.split(" ")[1])) ?? "";
+    if (!name) return;
     one.dataset.more = name;
-    if (name) one.querySelector(".name").append(el("small", {}, ` · ${name.split(": ")[0]}`));
+    one.classList.add("named");
+    one.querySelector(".name").append(el("small", {}, ` · ${name}`));
   });
 }

@@ -177,8 +177,10 @@ function legend(count) {
 /** What distinguishes a tree from others on the page, and facts about it. */
 function caption(row, several) {
   const facts = [];
-  if (answer.readings && row.rank) facts.push(`${percent(Math.exp(row.log_prob_tree - answer.parses[0].log_prob_tree))} as probable as the first`);
-  else if (several && !(row === answer.parses[0] && !answer.gold) && row.missing) {
+  if (answer.readings && row.rank) {
+    const ratio = Math.exp(row.log_prob_tree - answer.parses[0].log_prob_tree);
+    facts.push(ratio < 1 ? `the grammar finds it ${percent(ratio)} as probable as the first` : "the grammar alone prefers it to the first");
+  } else if (several && !(row === answer.parses[0] && !answer.gold) && row.missing) {
     const differing = row.nodes.filter((node) => node.differs).length;
     facts.push(differing + row.missing.length ? `${differing} node${differing === 1 ? " differs" : "s differ"}, ${row.missing.length} missing` : "no difference");
   }
@@ -186,7 +188,15 @@ function caption(row, several) {
   if (row.log_prob_tree !== null && row.log_prob_tree !== undefined && several && !answer.readings) facts.push(`log-probability ${row.log_prob_tree.toFixed(2)}`);
   if (row.isGold) return { extra: "", facts: facts.join(" · ") };
   const extra = [view.m.length > 1 ? about.models[row.model].name : "", view.d.length > 1 ? row.decoder : "", answer.readings ? `reading ${row.rank + 1}` : view.k > 1 ? `tree ${row.rank + 1}` : ""];
-  return { extra: extra.filter(Boolean).join(" · "), facts: facts.join(" · ") };
+  const name = answer.readings && row.rank ? secondReading(row) : undefined;
+  return { extra: extra.filter(Boolean).join(" · "), facts: facts.join(" · "), name, language: about.models[row.model].language };
+}
+
+/** The title of a second reading: the phrase in which it differs most. */
+function secondReading(row) {
+  const phrase = (node) => `${node.label} “${answer.words.slice(node.start, node.end).join(" ")}”`;
+  const added = row.nodes.find((node) => node.differs && node.word === null);
+  return added ? `With ${phrase(added)} (${percent(added.confidence)})` : row.missing.length ? `Without ${phrase(row.missing[0])}` : "Second reading";
 }
 
 function choose(place, node, number) {
