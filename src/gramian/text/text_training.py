@@ -39,7 +39,7 @@ def learn_text_processor(
     """Learn a text processor from the words of trees in normal form, in the order of a text, and from text whose tokens are known.
 
     The ISO 639 code of the language selects the orthography of the treebank. `text` is CoNLL-U with ``SpaceAfter=No``, the original
-    spacing: the segmenter is learnt from it instead of the trees, the tokenizer from both.
+    spacing, from which both segmenter and tokenizer learn beside the trees.
 
     Examples
     --------
@@ -59,7 +59,8 @@ def learn_text_processor(
                 os.fspath(text),
                 hint="name CoNLL-U with SpaceAfter=No in its last column",
             )
-        documents, spaced = _documents(sentences)
+        more_documents, spaced = _documents(sentences)
+        documents += more_documents
         tokenized += spaced
     segmenter = learn_segmenter(documents, " " if orthography.spaces else "")
     return TextProcessor(language, segmenter, learn_tokenizer(tokenized, orthography.boundary_mark))
