@@ -1,4 +1,4 @@
-"""Pages of the reference, one a topic, made from the names that ``gramian`` and its rooms list in ``__all__``."""
+"""Pages of the reference, one a topic, made from the names that ``gramian`` and its packages list in ``__all__``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import gramian
 
 FIRST = ("load", "Parser", "ParseResult", "train")
 """Names that begin their pages."""
-# Title, the rooms whose names stand on the page, and further names that no room lists.
+# Title, the packages whose names the page lists, and further names.
 TOPICS = {
     "parsing": (
         "Parsing", ("parsing", "chart"),
@@ -57,14 +57,14 @@ def pages() -> dict[str, str]:
     homes = {name: getattr(gramian, name).__module__ for name in gramian.__all__}
     found = {}
     seen: set[int] = set()
-    for page, (title, rooms, further) in TOPICS.items():
-        front = [name for name, home in homes.items() if home.split(".")[1] in rooms]
+    for page, (title, packages, further) in TOPICS.items():
+        front = [name for name, home in homes.items() if home.split(".")[1] in packages]
         front.sort(key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
         listed = {
-            f"gramian.{room}.{name}"
-            for room in rooms
-            for name in getattr(importlib.import_module(f"gramian.{room}"), "__all__", ())
-            if name not in homes and _is_new(f"gramian.{room}", name, seen)
+            f"gramian.{package}.{name}"
+            for package in packages
+            for name in getattr(importlib.import_module(f"gramian.{package}"), "__all__", ())
+            if name not in homes and _is_new(f"gramian.{package}", name, seen)
         }
         sections = {
             "From `gramian` itself": [f"gramian.{name}" for name in front],
@@ -80,7 +80,7 @@ def pages() -> dict[str, str]:
 
 
 def _is_new(module: str, name: str, seen: set[int]) -> bool:
-    """Tell whether a class or function stands on no page yet; two rooms may list the same."""
+    """Tell whether a class or function stands on no page yet; two packages may list the same."""
     value = getattr(importlib.import_module(module), name)
     if not callable(value):
         return True

@@ -166,7 +166,7 @@ def test_what_is_saved_is_loaded(parser, tmp_path):
 
 
 def test_one_text_is_not_many_sentences(parser):
-    with pytest.raises(OptionError, match="got one text"):
+    with pytest.raises(OptionError, match="got a string"):
         parser.parse_many("the dog barks .")
 
 

@@ -179,7 +179,7 @@ def read_config(path: str | Path, known: Mapping[str, Setting], command: str) ->
     except RecursionError:
         raise InputError("is nested too deeply", str(path), hint="name = value, one a line") from None
     except ValueError as error:  # no TOML, no UTF-8, or a number without end
-        raise InputError(f"is no TOML: {error}", str(path), hint="name = value, one a line") from None
+        raise InputError(f"is not valid TOML: {error}", str(path), hint="name = value, one a line") from None
     values: dict[str, Any] = {}
     tables = [("", content)]
     while tables:

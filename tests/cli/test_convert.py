@@ -113,7 +113,7 @@ def test_conllu(convert):
     assert (code, out) == (0, CONLLU.replace("\t3\t", "\t2\t", 1))
     assert "1 not projective, 1 arcs lifted" in err
     assert convert(CONLLU, "dependencies", "--crossing", "skip")[1] == ""
-    assert "holds no phrases" in convert(CONLLU, "binarised")[2]
+    assert "has no phrases" in convert(CONLLU, "binarised")[2]
 
 
 def test_broken_trees(convert):
@@ -147,7 +147,7 @@ def test_nothing_is_half_written(convert, tmp_path):
     ("options", "message"),
     [
         (["binarised", "--horizontal", "x"], "--horizontal is a number or 'all'"),
-        (["normalised", "--preset", "none"], "no preset 'none'; try one of: penn"),
+        (["normalised", "--preset", "none"], "unknown preset 'none'; try one of: penn"),
         (["binarised", "--direction", "head", "--head-rules", "none"], "none: cannot be opened"),
         (["sideways"], "sideways"),
     ],

@@ -64,7 +64,7 @@ def test_no_model_and_damaged_models(doctor, tmp_path, monkeypatch):
     monkeypatch.setattr("gramian.parsing.installed_models.__file__", str(tmp_path / "grammar" / "store.py"))
     code, findings = doctor()
     assert (code, wrong(findings)) == (1, ["model"])
-    assert "no model comes with" in findings["model"]["found"]
+    assert "has no bundled model" in findings["model"]["found"]
 
 
 def test_another_model_and_a_sentence_without_a_tree(doctor, monkeypatch):

@@ -101,7 +101,7 @@ def test_wrong_labels_and_places_for_them(inspect, model, tmp_path):
     trees.write_text(TREES[0])
     code, _, err = inspect(trees, "--label", "NP")
     assert code == 2
-    assert "--label is for models" in err
+    assert "--label requires a model" in err
 
 
 def test_a_damaged_model(inspect, model, tmp_path):

@@ -218,8 +218,8 @@ def test_records(parse):
     ("line", "message"),
     [
         ("the dog", "not JSON"), ("[1]", "'tokens' or 'text'"), ('{"text": "a", "tokens": ["a"]}', "'tokens' or 'text'"),
-        ('{"tokens": ["a"], "tag": 1}', "'tag' says nothing"), ('{"tokens": "a b"}', "list of words"),
-        ('{"text": "a", "tags": ["X"]}', "stands alone"), ('{"tokens": ["a"], "tags": []}', "one entry for each"),
+        ('{"tokens": ["a"], "tag": 1}', "'tag' is not a key"), ('{"tokens": "a b"}', "list of words"),
+        ('{"text": "a", "tags": ["X"]}', "without other keys"), ('{"tokens": ["a"], "tags": []}', "one entry for each"),
         ('{"tokens": ["a"], "tags": [3]}', "3 is not a tag"), ('{"tokens": ["a"], "required": [[0]]}', "is not a span"),
         ('{"tokens": ["a"], "required": [[0, 2]]}', "not within"), ('{"tokens": ["a"], "forbidden": [[0, 1, "Q"]]}', "no phrase 'Q'"),
     ],
@@ -255,8 +255,8 @@ def test_strict(parse):
         (["--set", "pruning.items=1"], "did you mean pruning.item?"), (["--set", "pruning.item=-1"], "must be at least 0"),
         (["--prune", "item=1"], "try: --set pruning.item=VALUE"), (["--decoder", "viterbi"], "try: --set decoder=VALUE"),
         (["--tagged"], "try: --set format=tagged"), (["--records"], "try: --set format=records"), (["--strict"], "try: --set strict=VALUE"),
-        (["--language", "fr"], "try: --model"), (["--to", "jsonl"], "require a folder for its trees; try: -o OUT/"),
-        (["--set", "corpus.shard_size=3"], "require a folder"), (["--json", "--pretty"], "mutually exclusive"),
+        (["--language", "fr"], "try: --model"), (["--to", "jsonl"], "require an output folder; try: -o OUT/"),
+        (["--set", "corpus.shard_size=3"], "require an output folder"), (["--json", "--pretty"], "mutually exclusive"),
         (["--set", "decoder=viterbi", "--k", "3"], "viterbi"), (["no-such-file"], "no-such-file"),
     ],
 )  # fmt: skip
@@ -322,7 +322,7 @@ def test_trees_where_a_model_is_wanted(parse, tmp_path):
             continue
         assert err == (
             f"gramian: {file}: holds {held}, not a model; try: use a file that 'gramian train' wrote, "
-            f"or make one of it: gramian {command} {file} -o MODEL\n"
+            f"or train one on it: gramian {command} {file} -o MODEL\n"
         )
 
 

@@ -92,10 +92,10 @@ def test_a_disk_that_is_full(corpus, tmp_path, parse):
 
 def test_what_does_not_go_together(corpus, tmp_path, parse):
     for arguments, fault in (
-        ([corpus], "its trees are written to a folder"),
-        ([corpus, "-o", f"{tmp_path}/out/", "--k", "2"], "--pretty, --k and device are for one file"),
-        ([corpus, "-o", f"{tmp_path}/out/", "--set", "device=cpu"], "device are for one file"),
-        ([corpus, "-o", f"{tmp_path}/out/", "--to", "brackets", "--json"], "said by --to"),
+        ([corpus], "a folder as output"),
+        ([corpus, "-o", f"{tmp_path}/out/", "--k", "2"], "--pretty, --k and device do not apply to a corpus"),
+        ([corpus, "-o", f"{tmp_path}/out/", "--set", "device=cpu"], "device do not apply"),
+        ([corpus, "-o", f"{tmp_path}/out/", "--to", "brackets", "--json"], "try: --to jsonl"),
         ([corpus, "-o", f"{tmp_path}/out/", "--to", "xml"], "to must be one of brackets, jsonl"),
         ([tmp_path / "none*", "-o", f"{tmp_path}/out/"], "no file is called so"),
         (["--status", corpus], "no corpus was parsed into this folder"),

@@ -254,7 +254,7 @@ def test_labels_that_are_phrases_and_tags(train, tmp_path):
         ("", "trees.mrg: no tree in it"),
         ("(S (N a)\n(S (N b))", "trees.mrg:1:1: '(' is never closed"),
         ("(S (N a))\n(S (N))", "trees.mrg:2:5: 'N' has neither children nor a word"),
-        ("(S (-NONE- *))", "there is no tree to learn from"),
+        ("(S (-NONE- *))", "no trees to train on"),
         (b"\xff\xfe\x00", "this is UTF-16"),
     ],
 )
@@ -273,7 +273,7 @@ def test_bad_trees(train, tmp_path, content, message):
         (("absent.mrg", "-o", "m"), "absent.mrg: cannot be opened"),
         (("trees.mrg", "-o", "no/such/m"), "no/such/m: there is no folder no/such"),
         (("trees.mrg", "-o", "."), ".: cannot be written"),
-        (("trees.mrg", "-o", "m", "--preset", "klingon"), "there is no preset 'klingon'"),
+        (("trees.mrg", "-o", "m", "--preset", "klingon"), "unknown preset 'klingon'"),
         (("trees.mrg", "-o", "m", "--set", "heads=absent.heads"), "absent.heads: cannot be opened"),
         (("trees.mrg", "-o", "m", "--set", "keep_best=true"), "keep_best requires dev"),
         (
@@ -599,7 +599,7 @@ def test_every_parameter_of_a_paper_is_a_setting(train):
         (("--set", "rerank=maybe"), "rerank must be true or false, got 'maybe'"),
         (("--states", "8.5"), "n_states must be a whole number or a mapping or None, got '8.5'"),
         (("--config", "absent.toml"), "absent.toml: cannot be opened"),
-        (("--config", "bad.toml"), "bad.toml: is no TOML"),
+        (("--config", "bad.toml"), "bad.toml: is not valid TOML"),
         (("--config", "wrong.toml"), "wrong.toml: clustering.rank must be a whole number or None, got 'x'"),
         (
             ("--config", "unknown.toml"),

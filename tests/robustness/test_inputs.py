@@ -101,12 +101,12 @@ ROW = "{}\tdog\t_\tNOUN\tNN\t_\t{}\troot\t_\t_\n\n"
 @pytest.mark.parametrize(
     ("number", "head", "message"),
     [
-        (DIGITS, "0", "no word number"),
-        (f"1-{DIGITS}", "0", "no word number"),
-        (f"{DIGITS}.1", "0", "no word number"),
-        ("1", DIGITS, "no word number"),
-        ("١", "0", "no word number"),
-        ("1", "٠", "no word number"),
+        (DIGITS, "0", "not a word number"),
+        (f"1-{DIGITS}", "0", "not a word number"),
+        (f"{DIGITS}.1", "0", "not a word number"),
+        ("1", DIGITS, "not a word number"),
+        ("١", "0", "not a word number"),
+        ("1", "٠", "not a word number"),
     ],
 )
 def test_numbers_of_words(number, head, message):
@@ -153,8 +153,8 @@ def test_records_nested_too_deeply():
     ("recipe", "text", "message"),
     [
         ("states", "a = " + "[" * 5000, "nested too deeply"),
-        ("states", f"states = {DIGITS}", "is no TOML"),
-        ("states", "\xff", "no setting|no TOML"),
+        ("states", f"states = {DIGITS}", "is not valid TOML"),
+        ("states", "\xff", "no setting|not valid TOML"),
         ("states", f"seeds = {2**31}", "seeds must be at least 1 and at most 1000"),
         ("states", "seeds = true", "seeds must be a whole number"),
         ("states", f"states = {10**40}", "states must be at least 1 and at most"),
@@ -172,7 +172,7 @@ def test_records_nested_too_deeply():
         ("noise", "models = [0]", r"models\[0\] must be at least 1"),
         ("states", "seeds = 0", "seeds must be at least 1"),
         ("thesis", "test_sentences = 0", "test_sentences must be at least 1"),
-        ("thesis", 'preset = "magic"', "there is no preset 'magic'"),
+        ("thesis", 'preset = "magic"', "unknown preset 'magic'"),
         ("wfa", 'bases = ["many"]', "a number of substrings"),
         ("wfa", f'bases = ["{DIGITS}"]', "a number of substrings"),
     ],

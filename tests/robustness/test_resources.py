@@ -61,7 +61,7 @@ def test_automata_of_many_states_are_drawn_within_bounds():
         strings = typical_strings(model)
         assert 1 <= len(strings) < 5000
         assert to_svg(dfa_approximation(model, strings, 10).machine).startswith("<svg")
-    with pytest.raises(OptionError, match="8000 states are too many to see"):
+    with pytest.raises(OptionError, match="8000 states are too many for a picture"):
         to_svg(machine)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -228,7 +228,7 @@ def test_a_node(client, parser):
     none = ask(client, "node", sentence=SENTENCE, label="ADVP", start=0, end=2)
     assert none["symbol"] is None
     assert "within" in ask(client, "node", 400, sentence=SENTENCE, label="NP", start=5, end=5)["error"]
-    assert "end is" in ask(client, "node", 400, sentence=SENTENCE, label="NP", start=0, end=99)["error"]
+    assert "end must be" in ask(client, "node", 400, sentence=SENTENCE, label="NP", start=0, end=99)["error"]
 
 
 def test_cards_and_map_of_states(client, parser):

@@ -98,5 +98,5 @@ def build_tree(words: Sequence[str], tags: Sequence[str], phrases: Iterable[Span
             open_phrases[-1][1].append(phrase(span.label or "", tuple(children)))
     [(_, roots)] = open_phrases
     if len(roots) != 1 or roots[0].word is not None:
-        raise OptionError("one phrase must span the whole sentence; try: relabel it instead of removing it")
+        raise OptionError("the phrase over the whole sentence cannot be removed; try: relabel it")
     return roots[0]

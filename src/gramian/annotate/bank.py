@@ -152,7 +152,7 @@ class AnnotationBank:
         if not path.exists():
             if any(self.folder.glob("[!.]*")):
                 raise OptionError(
-                    f"{self.folder}: this folder is no bank and not empty; try: name a new folder"
+                    f"{self.folder}: this folder is neither empty nor an annotation bank; try: another folder"
                 )
             self.labels = labels or LabelSet()
             _write_json(path, {"format": _FORMAT, **asdict(self.labels)})
@@ -268,7 +268,7 @@ class AnnotationBank:
         if old.revision != revision:
             raise RevisionConflict(
                 f"sentence {name} was changed elsewhere (revision {old.revision}, this page has {revision}); "
-                "its newest state is shown now: make your change again"
+                "its current state is shown: repeat your change"
             )
         return old
 
@@ -327,7 +327,7 @@ def _span(text: str, n_words: int, path: Path) -> Span:
     label, _, ends = text.partition(" ")
     start, end = map(int, ends.split("-"))
     if not start < end <= n_words:
-        raise InputError(f"{text!r} is no phrase of the sentence", str(path))
+        raise InputError(f"{text!r} is not a phrase of the sentence", str(path))
     return Span(start, end, label)
 
 

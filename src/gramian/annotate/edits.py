@@ -81,7 +81,7 @@ def _relabel(annotation: Annotation, edit: Edit) -> Annotation:
 
 def _retag(annotation: Annotation, edit: Edit) -> Annotation:
     if edit.node.end - edit.node.start != 1:
-        raise OptionError(f"a tag stands over one word, unlike {edit.node}")
+        raise OptionError(f"a tag spans one word, unlike {edit.node}")
     tags = {**dict(annotation.tags), edit.node.start: edit.label}
     return replace(annotation, tags=tuple(sorted(tags.items()))).with_tree(annotation.tree)
 
@@ -119,7 +119,7 @@ def _attach(annotation: Annotation, edit: Edit) -> Annotation:
     """Move a phrase or a word below another phrase: the phrases it leaves shrink, those that it enters grow."""
     phrases, node, target = annotation.phrases, edit.node, edit.target
     if target is None or target not in phrases:
-        raise OptionError("say which phrase it is attached to; try: drag it onto a phrase")
+        raise OptionError("no target phrase; try: drag it onto a phrase")
     limit = phrases.index(node) if node in phrases else len(phrases)
     index = phrases.index(target)
     above_node = [number for number, span in enumerate(phrases[:limit]) if _contains(span, node)]
@@ -160,7 +160,7 @@ def _without(span: Span, node: Span) -> Span | None:
 
 def _joined(span: Span, node: Span) -> Span:
     if span.end != node.start and node.end != span.start:
-        raise OptionError(f"{node} does not stand next to {span}; try: attach what lies between first")
+        raise OptionError(f"{node} is not adjacent to {span}; try: attach what lies between first")
     return replace(span, start=min(span.start, node.start), end=max(span.end, node.end))
 
 

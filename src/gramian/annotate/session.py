@@ -105,7 +105,7 @@ class AnnotationSession:
         proposal, now = self._proposal(name)
         if now != generation:
             raise RevisionConflict(
-                "the parser was trained again, and its new proposal is shown now; make your change again"
+                "the parser has been retrained, and its new proposal is shown; repeat your change"
             )
         return Annotation(proposal.tree)
 
@@ -180,7 +180,7 @@ class AnnotationSession:
     def start_training(self) -> None:
         """Train on everything annotated so far in a thread of its own; ``is_training`` and ``message`` tell how far it is."""
         if not self._training.acquire(blocking=False):
-            raise OptionError("the parser is being trained already; try: wait a moment")
+            raise OptionError("the parser is already being trained; try: wait a moment")
         Thread(target=self._train, name="gramian-annotate", daemon=True).start()
 
     def _train(self) -> None:

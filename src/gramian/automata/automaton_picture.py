@@ -128,7 +128,7 @@ class _Layout(NamedTuple):
     def of(cls, model: WFA | PDFA, threshold: float) -> _Layout:
         if model.n_states > _MOST:
             raise OptionError(
-                f"picture: {model.n_states} states are too many to see; try: a DFA approximation, or DOT"
+                f"picture: {model.n_states} states are too many for a picture; try: a DFA approximation, or DOT"
             )
         wfa = model.to_wfa()
         arrows = edges(wfa, threshold)

@@ -32,7 +32,7 @@ def find_function(name: str) -> BlackBox:
     except (ImportError, OSError, AttributeError, ValueError) as error:
         raise OptionError(f"{name}: {error}; try: MODULE:FUNCTION or FILE.py:FUNCTION") from None
     if not callable(function):
-        raise OptionError(f"{name} is no function; try: the name of a function of lists of strings")
+        raise OptionError(f"{name} is not a function; try: the name of a function of lists of strings")
     return function
 
 

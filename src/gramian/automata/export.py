@@ -71,7 +71,7 @@ def to_openfst(model: WFA | PDFA | Mixture) -> OpenFst:
     State 0 is new and leads to the old states, moved up by one, with the empty symbol; the states of a mixture's parts follow each other.
     """
     if any(" " in str(symbol) or not str(symbol) for symbol in model.alphabet):
-        raise OptionError("OpenFST: symbols may neither be empty nor hold blanks; try: other symbols")
+        raise OptionError("OpenFST: symbols must not be empty or contain spaces; try: other symbols")
     starts, arcs, ends = [], [], []
     offset = 1
     components = (model.parts, model.weights.tolist()) if isinstance(model, Mixture) else ((model,), [1.0])

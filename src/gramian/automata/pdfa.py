@@ -48,7 +48,7 @@ class PDFA(SequenceModel):
                 "try: successor (n, n_symbols), probability (n, n_symbols + 1)"
             )
         if self.successor.max(initial=-1) >= n or self.successor.min(initial=-1) < -1:
-            raise OptionError(f"PDFA: a successor is no state; try: numbers from -1 to {n - 1}")
+            raise OptionError(f"PDFA: invalid successor; try: numbers from -1 to {n - 1}")
 
     @property
     def n_states(self) -> int:

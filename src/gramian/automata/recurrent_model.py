@@ -108,7 +108,7 @@ class RecurrentModel(SequenceModel):
 
     def to_wfa(self) -> WFA:
         """Raise an OptionError: the states of a network are not finitely many."""
-        raise OptionError("a recurrent model is no automaton; try: 'gramian wfa extract'")
+        raise OptionError("a recurrent model is not an automaton; try: 'gramian wfa extract'")
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays by name, as a model file holds them."""

@@ -76,7 +76,7 @@ class SequenceModel(ABC):
         """Put a model together from what a file holds."""
         symbols, build = header["alphabet"], cast("Callable[..., Self]", cls)
         if not isinstance(symbols, list) or not all(type(symbol) in (str, int) for symbol in symbols):
-            raise TypeError("its alphabet is not made of texts and numbers")
+            raise TypeError("its alphabet must contain strings and numbers only")
         for symbol in symbols:
             str(symbol).encode()  # a text that cannot be written is none
         validate(cls.kind, arrays, symbols=len(symbols))

@@ -47,9 +47,7 @@ class Sequences:
             alphabet = sorted(seen, key=lambda symbol: (isinstance(symbol, str), symbol))
         index = {symbol: position for position, symbol in enumerate(alphabet)}
         if len(index) != len(alphabet):
-            raise OptionError(
-                "alphabet: every symbol may stand in it once; try: list(dict.fromkeys(alphabet))"
-            )
+            raise OptionError("alphabet: duplicate symbol; try: list(dict.fromkeys(alphabet))")
         flat = [index.get(symbol, -1) for row in rows for symbol in row]
         lengths = np.fromiter((len(row) for row in rows), np.int64, len(rows))
         return cls(np.asarray(flat, np.int32), _offsets(lengths), tuple(alphabet))
@@ -105,7 +103,7 @@ class Sequences:
     def to_learn_from(self) -> Sequences:
         """Return the sample itself if there are strings in it and their symbols are known."""
         if len(self) == 0:
-            raise OptionError("training strings: there are none; try: a file with at least one string")
+            raise OptionError("no training strings; try: a file with at least one string")
         if self.symbols.min(initial=0) < 0:
             raise OptionError(
                 "training strings: a symbol is not in the alphabet; try: adding it to the alphabet"

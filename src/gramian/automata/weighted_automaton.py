@@ -59,7 +59,7 @@ class WFA(SequenceModel):
                 f"try: initial (n,), final (n,), transitions (n_symbols, n, n)"
             )
         if len(set(self.alphabet)) != k:
-            raise OptionError("WFA: a symbol stands twice in the alphabet; try: naming each symbol once")
+            raise OptionError("WFA: duplicate symbol in the alphabet; try: naming each symbol once")
 
     @property
     def n_states(self) -> int:

@@ -67,7 +67,7 @@ class ChartParser:
         placed = []
         for index, grammar in enumerate(grammars):
             if grammar.lexicon.tags != first.lexicon.tags:
-                raise OptionError("the grammars of an ensemble are learnt from the same treebank")
+                raise OptionError("the grammars of an ensemble must be trained on the same treebank")
             placed.append(PlacedGrammar(grammar, offset.copy()))
             offset += grammar.n_states[grammar.n_phrases :]
             family = next((family for family in families if _same_rules(grammars[family[0]], grammar)), None)

@@ -137,7 +137,7 @@ class Constraints:
             for two in self.uncrossed:
                 if one.crosses(two):
                     raise OptionError(
-                        f"the required span {one} crosses {two}, which nothing may; try: leave one out"
+                        f"the required span {one} crosses the uncrossed span {two}; try: leave one out"
                     )
             for two in self.forbidden:
                 if (one.start, one.end) == (two.start, two.end) and two.label in (None, one.label):

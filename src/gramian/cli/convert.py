@@ -92,7 +92,7 @@ def convert(
     broken: Literal["skip", "raise"] = "skip" if skip_broken else "raise"
     if kind == "conllu":
         if to not in ("tokens", "tagged", "dependencies"):
-            raise OptionError(f"CoNLL-U holds no phrases for --to {to}; try: tokens, tagged or dependencies")
+            raise OptionError(f"CoNLL-U has no phrases for --to {to}; try: tokens, tagged or dependencies")
         sentences = read_conllu(source, broken=broken, on_skip=report.skip)
         lines = _from_sentences(counting(sentences, "sentences"), to, crossing, report)
     else:

@@ -82,9 +82,7 @@ def parse_folder(
 
     ending(settings["to"])
     if output == "-" or "-" in files:
-        raise OptionError(
-            "a corpus is read from files, and its trees are written to a folder; try: -o FOLDER/"
-        )
+        raise OptionError("a corpus needs files as input and a folder as output; try: -o FOLDER/")
     if "://" not in output:
         check_folder(output)
         output = os.path.abspath(output)

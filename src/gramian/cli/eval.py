@@ -165,7 +165,7 @@ def _gold_trees(trees: list[Tree], preset: str | None, model: str | None, is_bin
     from gramian.trees.scheme import DEFAULT_SCHEME, annotation_scheme, find_scheme
 
     if preset is not None and model is not None:
-        raise OptionError("--model says which preset it is; try: without --preset")
+        raise OptionError("--model and --preset are mutually exclusive")
     wanted = annotation_scheme(load_model(model).preset).name if model is not None else preset
     scheme, _ = find_scheme(trees, wanted or "auto")
     if wanted is None and scheme is DEFAULT_SCHEME and not is_binary:

@@ -57,7 +57,7 @@ def experiment(
         print(listing(declared))
         return
     if data is None:
-        raise OptionError(f"say what to run it on; try: gramian experiment {recipe} TREES")
+        raise OptionError(f"no data given; try: gramian experiment {recipe} TREES")
     from gramian.experiments.plan import make_plan
     from gramian.io.output import check_folder
 

@@ -50,7 +50,7 @@ def inspect(
         inspect_model(file, header, label, top, as_json)
         return
     if label is not None:
-        raise OptionError("--label is for models; try: gramian inspect MODEL --label NP")
+        raise OptionError("--label requires a model; try: gramian inspect MODEL --label NP")
     from gramian.io.reading import source_name
     from gramian.trees import read_conllu, read_trees
     from gramian.trees.scheme import find_scheme

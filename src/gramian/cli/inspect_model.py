@@ -152,7 +152,7 @@ def _print_other(file: str, text: str, label: str | None, as_json: bool) -> None
     except SchemaError as error:
         raise ModelFileError(f"{file}: invalid model header: {error}; try: copy the file again") from None
     if label is not None:
-        raise OptionError(f"{file}: --label is for grammars of trees, and this is a {kind} model")
+        raise OptionError(f"{file}: --label requires a constituency model, and this is a {kind} model")
     if as_json:
         print_json({"format": kind, "file": file, "bytes": os.path.getsize(file), **header})
         return

@@ -117,14 +117,14 @@ def parse(
         raise OptionError(f"formats are mutually exclusive: {' and '.join(formats)}")
     form: Any = formats[0] if formats else "csv" if files and _is_csv(files[0]) else "text"
     if command.min_confidence is not None and k > 1:
-        raise OptionError("min_confidence excludes --k, since only the best tree has confidences")
+        raise OptionError("min_confidence and --k are mutually exclusive: only the best tree has confidences")
     files = files or ["-"]
     is_literal = len(files) == 1 and is_literal_text(files[0])
     if not is_literal and _is_corpus(files, output):
         if pretty or k > 1 or "device" in options:
-            raise OptionError("--pretty, --k and device are for one file, not for a corpus")
+            raise OptionError("--pretty, --k and device do not apply to a corpus")
         if as_json and to is not None:
-            raise OptionError("what is written of a corpus is said by --to, not by --json too")
+            raise OptionError("--json is for one file; try: --to jsonl")
         is_whole = corpus.parse_folder(
             files,
             output,
@@ -144,7 +144,7 @@ def parse(
     column = corpus_settings.text_field
     expected = replace(CorpusSettings(), text_field=column if form == "csv" else "text")
     if to is not None or corpus_settings != expected or form in set(CORPUS_FORMATS) - {"csv"}:
-        raise OptionError("--to and settings of a corpus require a folder for its trees; try: -o OUT/")
+        raise OptionError("--to and the settings of corpora require an output folder; try: -o OUT/")
     text = _Text(files[0], is_literal, form, column)
     layout = _Layout(as_json, pretty, k, command.min_confidence)
     statuses = _parse_text(text, layout, output, model, options, jobs=jobs, force=force, quiet=quiet)

@@ -49,7 +49,7 @@ def search(
     if sum((count, whole, as_json, tally is not None)) > 1:
         raise OptionError("--count, --whole, --json and --tally are mutually exclusive")
     if tally is not None and tally not in {node.capture for node in pattern_nodes(parse_pattern(pattern))}:
-        raise OptionError(f"the pattern names no node {tally!r}; try: NP={tally}")
+        raise OptionError(f"the pattern has no node named {tally!r}; try: NP={tally}")
     search_count = tree_search.SearchCount()
     if count:
         search_count = tree_search.count(source, pattern, head_rules=head_rules, n_jobs=jobs)

@@ -262,7 +262,7 @@ def evaluate(
     from gramian.evaluate.sequence_scores import ndcg, next_symbol_scores, pautomac_score
 
     if solution is not None and targets is not None:
-        raise OptionError("--solution and --targets are two different scores; try: one of them")
+        raise OptionError("--solution and --targets are mutually exclusive")
     loaded = load_sequence_model(model)
     sample = read_sample(test, layout, tags)
     figures: dict[str, Any]

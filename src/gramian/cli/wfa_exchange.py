@@ -61,7 +61,7 @@ def extract(
     with new_model(output, force):
         if ":" in source or source.endswith(".onnx"):
             if not symbols:
-                raise OptionError("which symbols there are is unknown; try: --alphabet a,b or --strings FILE")
+                raise OptionError("the alphabet is unknown; try: --alphabet a,b or --strings FILE")
             ends = [[] if symbol is None else [symbol] for symbol in (start_symbol, stop_symbol)]
             is_onnx = source.endswith(".onnx")
             score: BlackBox = (

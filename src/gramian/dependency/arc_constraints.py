@@ -57,7 +57,7 @@ class ArcConstraints:
             wrong = next((number for number in (word, *heads) if not 0 <= number < size), None)
             if wrong is not None or word == 0 or self.heads.get(word) == word:
                 raise InputError(
-                    f"a constraint on the head of word {word} names no other word of the sentence",
+                    f"the constraint on the head of word {word} must name another word of the sentence",
                     line=sentence.line,
                 )
         for word, head in self.heads.items():

@@ -42,7 +42,7 @@ class MorphologicalTagger:
         if not all(map(_is_tag, self.tags)) or not all(map(is_rule, self.rules)):
             raise ValueError("invalid model file: broken tags or rules of lemmas")
         if (len(self.tags), len(self.rules)) != (len(self.tagger.parts), len(self.lemmatiser.parts)):
-            raise ValueError("invalid model file: the classes of words do not fit their names")
+            raise ValueError("invalid model file: inconsistent word classes")
 
     def tag(self, sentence: Sentence) -> Sentence:
         """Return the sentence with predicted UPOS, XPOS, FEATS and LEMMA."""

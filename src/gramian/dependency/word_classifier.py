@@ -92,7 +92,7 @@ class WordClassifier:
             keys=len(self.keys),
         )
         if "e " not in self.keys:
-            raise ValueError("invalid model file: no candidates for new words")
+            raise ValueError("invalid model file: no candidates for unknown words")
 
     def classify(self, words: Sequence[Word], context: Templates) -> list[int]:
         """Return the class of each word of a sentence."""

@@ -163,7 +163,7 @@ class _OperationParser:
                 raise self._fault("createSubtree takes one node, or the first and the last of siblings")
             return Operation(kind, names, template)
         self._index -= 1
-        raise self._fault(f"there is no operation {kind!r}")
+        raise self._fault(f"unknown operation {kind!r}")
 
     def _relabel(self) -> Operation:
         """Read ``name LABEL``, where the label may be quoted (``|LABEL|``, ``/LABEL/``), or ``name /REGEX/REPLACEMENT/``."""
@@ -215,7 +215,7 @@ class _OperationParser:
     def _position(self) -> Position:
         side = self._next("a position ($+, $- or >1)")
         if not _POSITION.fullmatch(side):
-            raise self._fault(f"{side!r} is no position; write $+, $-, >1 or >-1")
+            raise self._fault(f"{side!r} is not a position; write $+, $-, >1 or >-1")
         child = int(side[1:]) if side[0] == ">" else 0
         return Position(side if not child else ">", child, self._name())
 

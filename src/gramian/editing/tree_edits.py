@@ -152,7 +152,7 @@ class _Edit:
         if operation.regex is not None:
             label = operation.regex.replaced(node.label, label)
         if not is_label(label):
-            raise InputError(f"{label!r} is no label")
+            raise InputError(f"{label!r} is not a label")
         node.label = label
 
     def _referred(self, reference: re.Match[str]) -> str:
@@ -180,7 +180,7 @@ class _Edit:
             last = len(anchor.children) + 1
             index = position.child - 1 if position.child > 0 else last + position.child
             if not 0 <= index < last:
-                raise InputError(f"{position.anchor} has no place for a child number {position.child}")
+                raise InputError(f"{position.anchor} has no position for child {position.child}")
             anchor.add(index, node)
             return
         if anchor.parent in (None, self._holder):

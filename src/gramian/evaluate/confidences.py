@@ -62,9 +62,9 @@ def reliability(
     if confidence.ndim != 1 or confidence.shape != right.shape or not confidence.size:
         raise ScoreError(f"{confidence.size} confidences and {right.size} outcomes cannot be compared")
     if not ((confidence >= 0) & (confidence <= 1)).all():
-        raise ScoreError("a confidence lies between 0 and 1")
+        raise ScoreError("a confidence must lie between 0 and 1")
     if bins < 1:
-        raise OptionError(f"bins are 1 or more, not {bins}")
+        raise OptionError(f"bins must be at least 1, not {bins}")
     width_bin = np.minimum((confidence * bins).astype(np.int64), bins - 1)
     _, value, count = np.unique(confidence, return_inverse=True, return_counts=True)
     middle = np.cumsum(count) - (count + 1) / 2  # mean rank of equal values, from 0

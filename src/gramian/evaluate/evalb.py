@@ -60,7 +60,7 @@ def score(
     if not isinstance(gold, GoldBrackets):
         gold = GoldBrackets(gold, parameters or COLLINS)
     elif parameters is not None and parameters != gold.parameters:
-        raise OptionError("gold was prepared with other parameters; leave them out, or prepare it anew")
+        raise OptionError("gold was prepared with other parameters; prepare it again, or omit the parameters")
     return gold.score(predicted)
 
 

@@ -147,9 +147,11 @@ def _paired(first: ArrayLike, second: ArrayLike, samples: int) -> NDArray[np.flo
     ours, theirs = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     for array in (ours, theirs):
         if array.ndim != 2 or array.shape[1] != 2 or not len(array):
-            raise ScoreError(f"statistics need the shape (sentences, 2) and a sentence, got {array.shape}")
+            raise ScoreError(
+                f"statistics must have the shape (n_sentences, 2) with at least one sentence, got {array.shape}"
+            )
     if len(ours) != len(theirs):
-        raise ScoreError(f"the outputs must be of the same sentences, got {len(ours)} and {len(theirs)}")
+        raise ScoreError(f"the outputs must have the same sentences, got {len(ours)} and {len(theirs)}")
     return np.hstack([ours, theirs])
 
 

@@ -117,7 +117,7 @@ class Plan:
         chosen = [cell for cell in self.cells if only is None or matches(cell.name, only)]
         if not chosen:
             names = ", ".join(cell.name for cell in self.cells)
-            raise OptionError(f"no cell is called {only!r}; there are: {names}")
+            raise OptionError(f"there is no cell {only!r}; cells: {names}")
         return [
             {
                 "recipe": self.recipe.name,

@@ -117,7 +117,7 @@ class NeuralExpert(Estimator):
                 held_out = _span_trees(judges)
             if not any(tree.spans for tree in training):
                 hint = "look at the file with: gramian inspect"
-                raise InputError("there is no tree to learn from", "treebank", hint=hint)
+                raise InputError("no trees to train on", "treebank", hint=hint)
             vector_words, vectors = self._fixed_vectors()
             soft = list(soft_trees)
             text = (tree.words for tree in soft)
@@ -168,7 +168,7 @@ class NeuralExpert(Estimator):
             return (), None
         shapes = {np.shape(vector) for vector in self.vectors.values()}
         if len(shapes) != 1 or len(next(iter(shapes))) != 1:
-            raise OptionError(f"vectors must be all of one length, got {sorted(shapes)[:3]}")
+            raise OptionError(f"vectors must have the same length, got {sorted(shapes)[:3]}")
         words = tuple(sorted(self.vectors))
         return words, np.stack([self.vectors[word] for word in words]).astype(np.float32)
 

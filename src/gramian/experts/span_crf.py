@@ -109,7 +109,7 @@ class SpanCRF(Estimator):
         with self._fitting() as report:
             if treebank.n_trees == 0:
                 hint = "look at the file with: gramian inspect"
-                raise InputError("there is no tree to learn from", "treebank", hint=hint)
+                raise InputError("no trees to train on", "treebank", hint=hint)
             if treebank.n_symbols > 1024:
                 raise OptionError(
                     f"a span CRF has at most 1,024 symbols, got {treebank.n_symbols:,}; try: horizontal=0, vertical=1"
@@ -125,7 +125,7 @@ class SpanCRF(Estimator):
             self.grammar_: LPCFG = self.grammar or PCFG().fit(bank).model_
         if self.grammar_.symbols != bank.symbols:
             raise OptionError(
-                "the coarse grammar has other symbols than the treebank; try: learning it from the same one"
+                "the coarse grammar and the treebank have different symbols; try: the same treebank"
             )
         with report.stage("tags"):
             counted = zip(bank.words, sentences.counts.tolist(), strict=True)

@@ -114,7 +114,7 @@ def _unpack(_: dict[str, Any], tensors: Tensors) -> SpanModel:
     if not 0 < n_phrases < len(symbols) <= 1024:
         raise ValueError(f"{n_phrases} phrases among {len(symbols)} symbols")
     if len(set(symbols[:n_phrases])) + len(set(symbols[n_phrases:])) < len(symbols):
-        raise ValueError("a symbol stands twice")
+        raise ValueError("duplicate symbol")
     tables = {name: unpack_weights(tensors, name) for name in ("tag_weights", "weights")}
     validate("expert", tables, tags=len(symbols) - n_phrases)
     return SpanModel(symbols, n_phrases, frequent, **tables)
@@ -160,7 +160,7 @@ class CRFExpert:
         if unknown:
             raise OptionError(
                 f"the span CRF does not know the grammar's symbol {unknown[0]!r}; "
-                "try: learning both from the same treebank, binarised in the same way"
+                "try: training both on the same treebank with the same binarisation"
             )
         self._symbol = np.array([numbers[key] for key in keys], np.int32)
 

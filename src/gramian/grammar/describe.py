@@ -112,8 +112,7 @@ class Describer:
     def __init__(self, grammar: LPCFG) -> None:
         if not grammar.is_probabilistic:
             raise OptionError(
-                "the states of observable operators are directions in space, not kinds of phrases; "
-                "try: a model trained with --method spectral-cluster or spectral-em"
+                "the states of observable operators have no interpretation; try: --method spectral-cluster or spectral-em"
             )
         self._grammar = grammar
         self._names = [unescape_label(symbol) for symbol in grammar.symbols]

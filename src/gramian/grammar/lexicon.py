@@ -197,7 +197,5 @@ def joined(lexicons: Sequence[Lexicon]) -> Lexicon | JoinedLexicon:
         same_names = (other.tags, other.words, other.classes) == (first.tags, first.words, first.classes)
         entries = ((lexicon.entry_start, lexicon.entry_tag) for lexicon in (first, other))
         if not (same_names and all(map(np.array_equal, *entries))):
-            raise OptionError(
-                "grammars with different words or tags do not go together; try: the same treebank"
-            )
+            raise OptionError("the grammars have different words or tags; try: the same treebank")
     return first if len(lexicons) == 1 else JoinedLexicon(lexicons)

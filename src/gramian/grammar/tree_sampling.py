@@ -48,7 +48,7 @@ class TreeSampler:
             raise OptionError(f"max_length must be at least 1, got {max_length}")
         if not grammar.is_probabilistic:
             raise OptionError(
-                "a grammar of observable operators has no probabilities to draw from; try: one refined by EM"
+                "observable operators are not probabilities and cannot be sampled; try: a model refined by EM"
             )
         self.max_length = max_length
         self.rejected = 0

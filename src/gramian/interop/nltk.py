@@ -49,9 +49,9 @@ def from_nltk(tree: nltk.Tree) -> Tree:
             continue
         if any(isinstance(child, str) for child in children):
             words = [child for child in children if isinstance(child, str)]
-            raise ValueError(f"the word {words[0]!r} below {node.label()!r} needs a tag of its own")
+            raise ValueError(f"the word {words[0]!r} below {node.label()!r} needs its own tag")
         built.append(Tree(node.label(), [child for child in children if isinstance(child, Tree)]))
     result = built[0]
     if isinstance(result, str):
-        raise ValueError("a word is no tree")
+        raise ValueError("a word is not a tree")
     return result

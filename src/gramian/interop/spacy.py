@@ -183,7 +183,7 @@ class _Phrase:
             )
         if kept["n_tokens"] != len(doc):
             hint = "put gramian after the components that change tokens"
-            raise InputError("tokens were joined or cut after the document was parsed", "spaCy", hint=hint)
+            raise InputError("tokens were merged or split after parsing", "spaCy", hint=hint)
         sentences = kept["sentences"]
         index = bisect_right(sentences, start, key=lambda sentence: sentence["starts"][0]) - 1
         self.sentence: dict[str, Any] = (

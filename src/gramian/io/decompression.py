@@ -67,9 +67,9 @@ def check_ratio(content: int, compressed: int, name: str) -> None:
     """Raise an InputError if so many bytes of content from so many compressed ones are no text that anybody wrote."""
     if content > max(_UNCHECKED, LARGEST_RATIO * compressed):
         raise InputError(
-            f"the file grows to more than {LARGEST_RATIO} times its size when it is decompressed",
+            f"the decompressed file is more than {LARGEST_RATIO} times as large",
             name,
-            hint="decompress it, and give what comes out",
+            hint="decompress the file first",
         )
 
 
@@ -112,7 +112,7 @@ class _Content(io.RawIOBase):
                     raise InputError(
                         f"decompression needs a window of more than {LARGEST_WINDOW >> 20} MB",
                         self.name,
-                        hint="decompress the file, and give what comes out",
+                        hint="decompress the file first",
                     ) from None
                 raise self._damaged(str(error)) from None
             if content:

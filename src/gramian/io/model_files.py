@@ -145,7 +145,7 @@ def load(path: AnyPath, *kinds: str) -> Any:
     except SafetensorError:
         if (text := kind_of_text(path)) is not None:
             raise ModelFileError(
-                f"{path}: holds {text}, not a model; try: {hint}, or make one of it: {_learning(text, path)}"
+                f"{path}: holds {text}, not a model; try: {hint}, or train one on it: {_learning(text, path)}"
             ) from None
         raise ModelFileError(
             f"{path}: not a model file of gramian, or one that is damaged or cut short; try: copy it again, or {hint}"
@@ -195,7 +195,7 @@ def _check_numbers(tensors: Tensors, largest: float | None) -> None:
     """Raise a ValueError if there are numbers that cannot be computed with."""
     for name, array in tensors.items() if largest else ():
         if array.dtype.kind not in "fiu" or not (np.abs(array, dtype=np.float64) <= largest).all():
-            raise ValueError(f"{name} is not made of numbers to compute with")
+            raise ValueError(f"{name} has an unsupported type")
 
 
 @contextmanager

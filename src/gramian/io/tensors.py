@@ -185,7 +185,7 @@ def pack_strings(strings: Sequence[str]) -> npt.NDArray[np.uint8]:
     """Return strings as bytes of UTF-8 with a zero between two."""
     text = "\0".join(strings)
     if text.count("\0") >= max(len(strings), 1):
-        raise ValueError("strings hold no character of number 0")
+        raise ValueError("strings contain a null character")
     return np.frombuffer(text.encode(), np.uint8)
 
 
@@ -194,13 +194,13 @@ def unpack_strings(tensor: npt.NDArray[Any], count: int | None = None) -> tuple[
     wanted = tensor.size if count is None else count
     strings = tuple(bytes(_bytes(tensor)).decode().split("\0")) if wanted else ()
     if count not in (None, len(strings)):
-        raise ValueError(f"there are {len(strings)} strings instead of {count}")
+        raise ValueError(f"{len(strings)} strings instead of {count}")
     return strings
 
 
 def _bytes(tensor: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     if tensor.dtype != np.uint8 or tensor.ndim != 1:
-        raise TypeError("bytes are wanted")
+        raise TypeError("bytes required")
     return tensor
 
 

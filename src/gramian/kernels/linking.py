@@ -106,7 +106,7 @@ def _check() -> None:
         from gramian.kernels import self_check
 
         if not self_check.passes():
-            raise RuntimeError("the kernel of the self-check computes something wrong")
+            raise RuntimeError("the self-check kernel returned a wrong result")
 
 
 class _Cache(NullCache):

@@ -112,7 +112,7 @@ class _Checkpoint:
             n_states.shape != (self._seen.bank.n_symbols,)
             or not 1 <= n_states.min() <= n_states.max() <= _MOST_STATES
         ):
-            raise ValueError("numbers of states that do not fit the treebank")
+            raise ValueError("numbers of states that do not match the treebank")
         expected = Layout.of(self._seen.productions, n_states).zeros(np.float32)
         for name, tensor in tensors.items():
             fits = tensor.shape == getattr(expected, name).shape and tensor.dtype.kind == "f"

@@ -145,7 +145,7 @@ class Learner(Estimator):
             seen = Observations.of(trees)
             if seen.bank.n_trees == 0:
                 hint = "look at the file with: gramian inspect"
-                raise InputError("there is no tree to learn from", "treebank", hint=hint)
+                raise InputError("no trees to train on", "treebank", hint=hint)
             self.model_: LPCFG = self._learn(seen, report)
         self.shape_: Shape = seen.bank.shape
         count, states = seen.label_count.tolist(), self.model_.n_states.tolist()

@@ -56,9 +56,7 @@ class SpectralMoments(LatentLearner):
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
         if seen.bank.weight is not None:
-            raise OptionError(
-                "moments are taken of trees that all count once; try: SpectralEM for trees with weights"
-            )
+            raise OptionError("the method of moments does not support weighted trees; try: SpectralEM")
         ranks = self.allocate(seen)
         with report.stage("features"):
             columns = seen.feature_columns(self.features, self.lexicon)

@@ -90,8 +90,7 @@ class Encoder:
             return open_encoder(folder, self.pooling, self.weights, digest=self.digest)
         except OSError:
             raise ModelFileError(
-                f"{folder}: the model needs the encoder it was learnt with, which lay there;"
-                f" try: putting it back, or setting {ELSEWHERE} to its folder"
+                f"{folder}: the encoder of the model is missing; try: restoring it, or setting {ELSEWHERE} to its folder"
             ) from None
 
     def vectors(self, words: Sequence[str]) -> npt.NDArray[np.float32]:
@@ -146,7 +145,7 @@ def _encoder_files(folder: str | Path) -> list[Path]:
     """Return the files of an encoder, known by their names; nothing is opened."""
     if not (Path(folder) / _CONFIG).is_file():
         raise InputError(
-            "holds no encoder, which would have a config.json, a tokenizer and weights",
+            "contains no encoder (config.json, tokenizer and weights)",
             str(folder),
             hint="a folder that save_pretrained of Hugging Face's transformers wrote",
         )
@@ -167,7 +166,7 @@ def _checked(folder: str | Path, digest: str | None) -> Iterator[Path]:
     files = _encoder_files(folder)
     if digest is not None and _digest(files) != digest:
         raise ModelFileError(
-            f"{folder}: not the encoder that the model was learnt with, its files differ; try: setting {ELSEWHERE} to the right folder"
+            f"{folder}: these are not the files of the encoder used in training; try: setting {ELSEWHERE} to the right folder"
         )
     names = {path.name for path in files}
     for path in files:

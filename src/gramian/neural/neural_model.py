@@ -207,16 +207,16 @@ class NeuralModel:
         inventory = Inventory(*texts)
         weights, encoder_weights = _with_prefix(tensors, "weights."), _with_prefix(tensors, "encoder.")
         if not inventory.tags or not inventory.chains:
-            raise ValueError("a net without tags or labels")
+            raise ValueError("no tags or labels")
         labels = [*inventory.tags]
         for chain in inventory.chains:
             labels += split_chain(chain)
         if not all(map(is_label, labels)):
-            raise ValueError("a label that is none")
+            raise ValueError("an invalid label")
         if len(set(inventory.tags)) < len(inventory.tags) or len(set(inventory.chains)) < len(
             inventory.chains
         ):
-            raise ValueError("a label stands twice")
+            raise ValueError("duplicate label")
         (temperature,) = tensors["temperature"].tolist()
         if not 1 / _HOTTEST <= temperature <= _HOTTEST:
             raise ValueError(f"temperature {temperature}")
@@ -226,7 +226,7 @@ class NeuralModel:
             encoder = Encoder(**asdict(record), weights=encoder_weights)
         shapes = weight_shapes(inventory, weights, 0 if encoder is None else encoder.size)
         if odd := weights.keys() ^ shapes.keys():
-            raise ValueError(f"{min(odd)} is missing, or too much")
+            raise ValueError(f"{min(odd)} is missing or unexpected")
         rows: list[Row] = []
         sizes: list[int] = []
         for name, shape in shapes.items():
@@ -234,7 +234,7 @@ class NeuralModel:
             sizes += shape if name != "vector.weight" else ()
         validate(rows, weights)
         if min(sizes) < 1:
-            raise ValueError("a layer without units")
+            raise ValueError("an empty layer")
         return cls(inventory, weights, float(temperature), encoder)
 
 

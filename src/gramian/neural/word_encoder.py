@@ -57,13 +57,13 @@ class WordEncoder:
                 self.model = transformers.AutoModel.from_pretrained(folder, dtype=torch.float32, **options)
         except (OSError, ValueError, KeyError) as error:
             raise InputError(
-                f"holds no encoder that transformers can read ({str(error).splitlines()[0][:200]})",
+                f"contains no encoder that transformers can read ({str(error).splitlines()[0][:200]})",
                 name or str(folder),
                 hint="a folder that save_pretrained of Hugging Face's transformers wrote",
             ) from None
         if not self._pieces.is_fast:
             raise InputError(
-                "has a tokenizer that does not say which piece belongs to which word",
+                "has a tokenizer that does not align subword tokens with words",
                 name or str(folder),
                 hint="save it as a fast one (tokenizer.json)",
             )

@@ -100,7 +100,7 @@ class RelationTable:
                     demands[relation, words] = Demand("required", label)
                 case _:
                     raise InputError(
-                        "this says nothing about a relation",
+                        "this line does not describe a relation",
                         source,
                         number,
                         excerpt=line,

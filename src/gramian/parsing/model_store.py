@@ -67,9 +67,7 @@ def default_model_path() -> Path:
     """Return the path of the model that comes with the package; if there is none, that is an OptionError."""
     found = bundled_model()
     if found is None:
-        raise OptionError(
-            "no model comes with this gramian; try: -m MODEL, with a file 'gramian train' wrote"
-        )
+        raise OptionError("this installation has no bundled model; try: -m MODEL")
     return found.path
 
 
@@ -138,7 +136,7 @@ def _unpack(header: dict[str, Any], tensors: Tensors) -> Model:
     fields: dict[str, Any] = {}
     for name in METADATA:
         if not isinstance(header[name], dict):
-            raise TypeError("its header is not made of tables")
+            raise TypeError("its header is not a table")
         fields[name] = dict(header[name])
     for name, place in _PLACES.items():
         if name in fields[place]:

@@ -311,7 +311,7 @@ class Parser:
         """
         check_value("on_error", on_error, _ON_ERROR)
         if isinstance(sentences, str):
-            raise OptionError("sentences must be several, got one text; try: parse, or a list with one text")
+            raise OptionError("sentences must be a list, got a string; try: parse, or a list with one string")
         if self._on_device is not None:
             results = self._on_device.parse(sentences, partial(self._read, k=k, decoder=decoder))
         else:
@@ -345,7 +345,7 @@ class Parser:
         """
         if not isinstance(text, str):
             raise OptionError(
-                f"text must be a text, got {type(text).__name__}; try: parse_many for several sentences"
+                f"text must be a string, got {type(text).__name__}; try: parse_many for several sentences"
             )
         sentences = sentences_in([text], self.segmenter)
         return list(self.parse_many(sentences, n_jobs=n_jobs, k=k, decoder=decoder))

@@ -186,10 +186,10 @@ def read_record(text: str, source: str, line: int, grammar: LPCFG | None = None)
     if not isinstance(record, dict) or ("text" in record) == ("tokens" in record):
         raise fault("a sentence is a JSON object with 'tokens' or 'text'")
     if unknown := sorted(set(record) - set(_KEYS)):
-        raise fault(f"{unknown[0]!r} says nothing about a sentence", f"use {', '.join(_KEYS)}")
+        raise fault(f"{unknown[0]!r} is not a key of a sentence", f"use {', '.join(_KEYS)}")
     if "text" in record:
         if not isinstance(record["text"], str) or len(record) > 1:
-            raise fault("'text' is a string and stands alone; tags and spans speak of 'tokens'")
+            raise fault("'text' must be a string without other keys; tags and spans require 'tokens'")
         return str(record["text"])
     tokens = record["tokens"]
     if not isinstance(tokens, list) or not all(isinstance(token, str) and token for token in tokens):
@@ -250,7 +250,7 @@ def read_parse(text: str, source: str, line: int) -> tuple[Tree, list[float]]:
         tree = Tree.parse(record["tree"]) if record["tree"] else Tree("")
         sure = [float(span["confidence"]) for span in record["spans"]]
     except BracketError as error:
-        raise fault(f"its tree is broken ({error.what})") from None
+        raise fault(f"its tree is malformed ({error.what})") from None
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise fault("this is not a parse with confidences") from None
     nodes = 0 if tree.is_empty else sum(1 for _ in tree.subtrees())

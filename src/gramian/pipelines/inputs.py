@@ -68,7 +68,7 @@ def find_inputs(arguments: Iterable[str], output: str = "") -> list[Input]:
     """
     found = [one for argument in arguments for one in _expanded(argument)]
     if not found:
-        raise OptionError("there is no file to parse; try: name files, a folder, or a list as @FILE")
+        raise OptionError("no input files; try: files, a folder, or a list as @FILE")
     folders = {folder for folder, _ in found}
     base = _common(folders)
     own = f"{output.rstrip('/') if '://' in output else os.path.abspath(output)}/" if output else None
@@ -86,7 +86,9 @@ def _common(folders: set[str]) -> str:
     """Return the folder that all of some folders lie in."""
     schemes = {folder.partition("://")[0] if "://" in folder else "" for folder in folders}
     if len(schemes) > 1:
-        raise OptionError(f"inputs lie in one kind of place, not in {' and '.join(sorted(schemes))} at once")
+        raise OptionError(
+            f"inputs must be in one storage system, not in {' and '.join(sorted(schemes))} at once"
+        )
     parts = [folder.rstrip("/").split("/") for folder in folders]
     shared = takewhile(lambda names: len(set(names)) == 1, zip(*parts, strict=False))
     return "/".join(names[0] for names in shared)
@@ -148,7 +150,7 @@ def _remote(argument: str, folder: str, is_pattern: bool) -> Iterator[tuple[str,
             storage = RemoteStorage(above)
             found = [entry for entry in [storage.entry(name)] if entry is not None]
     if not found:
-        raise InputError("nothing is there", argument, hint="check the address")
+        raise InputError("no such file or folder", argument, hint="check the address")
     yield from ((storage.address, entry) for entry in found)
 
 

@@ -84,7 +84,7 @@ class ParquetRows:
             )
         for column in self._columns:
             if schema.names.count(column) > 1:
-                raise InputError(f"several columns are called {column!r}", name, hint=hint)
+                raise InputError(f"there are several columns {column!r}", name, hint=hint)
             is_required = column == required
             fault = _fault(schema.field(column).type, lists=lists and is_required, numbers=not is_required)
             if fault is not None:

@@ -148,7 +148,7 @@ class RemoteStorage:
         try:
             from fsspec.core import url_to_fs
         except ModuleNotFoundError:
-            raise MissingExtraError("fsspec", "corpora", f"{address}: an address that is a URL") from None
+            raise MissingExtraError("fsspec", "corpora", f"{address}: a URL") from None
         try:
             self._files, root = url_to_fs(address)
         except (ValueError, ImportError) as error:

@@ -80,7 +80,9 @@ class DaskPool(Generic[_Result]):
                 ready.append(self._done.get_nowait())
         if self._client.status != "running":
             raise InputError(
-                "the scheduler is gone", self._scheduler, hint="start it, and the same command again"
+                "the scheduler has disappeared",
+                self._scheduler,
+                hint="start it and run the same command again",
             )
         found: list[tuple[int, _Result | str]] = []
         for number in ready:

@@ -89,13 +89,13 @@ def _content(task: Any) -> Any:
             return {"kind": kind, **{name: getattr(value, name) for name in named}}
         if isinstance(value, Mapping):
             return dict(value)
-        raise TypeError(f"{value!r} is no JSON")
+        raise TypeError(f"{value!r} is not JSON")
 
     try:
         return parse_json(json.dumps(task, default=plain, allow_nan=False))
     except (TypeError, ValueError):
         raise OptionError(
-            f"a task that is kept in a folder is made of JSON values; this is not: {_shortened(task)}"
+            f"a task stored in a folder must consist of JSON values, unlike {_shortened(task)}"
         ) from None
 
 
@@ -167,7 +167,7 @@ class TaskFolder:
             text = json.dumps({**written, "checksum": _checksum(written)}, ensure_ascii=False)
         except (TypeError, ValueError) as error:
             raise OptionError(
-                f"a result that is kept in a folder is made of JSON values; that of {_shortened(outcome.task)} is not: {error}"
+                f"a result stored in a folder must consist of JSON values; the result of {_shortened(outcome.task)} is not: {error}"
             ) from None
         with writing(self.file(outcome.task)) as file:
             file.write(text + "\n")

@@ -69,7 +69,7 @@ class StateSearch:
         gold = data.trees(_TENTH) if judges is None else judges
         if not gold:
             judge = settings.search.trees or "judges"
-            raise InputError("there is no tree to score candidates on", judge, hint="more trees")
+            raise InputError("no trees to score candidates on", judge, hint="more trees")
         self.data, self.fold = data, _TENTH if judges is None else None
         self.judges, self.parameters = list(gold[:: -(-len(gold) // most)]), parameters
         self.learner, self.parsing = clustering(settings), settings.search.parsing

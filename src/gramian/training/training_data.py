@@ -56,7 +56,7 @@ class Fold:
         """Return which trees the fold has."""
         if not 0 <= self.number < self.of <= n_trees:
             raise OptionError(
-                f"fold {self.number} of {self.of} cannot be had of {n_trees:,} trees; try: fewer folds"
+                f"{n_trees:,} trees are too few for fold {self.number} of {self.of}; try: fewer folds"
             )
         if self.spread:
             return range(self.number, n_trees, self.of)
@@ -130,7 +130,7 @@ class TrainingData:
             bank = Treebank.read(source, options=scheme.options, shape=shape, heads=heads, broken=broken)
         if bank.n_trees == 0:
             hint = "look at the file with: gramian inspect"
-            raise InputError("there is no tree to learn from", name, hint=hint)
+            raise InputError("no trees to train on", name, hint=hint)
         head_rules(settings.heads, bank)  # an error of theirs is better told now
         tagged = None if settings.tagged_corpus is None else _tagged_words(settings.tagged_corpus, bank)
         return cls(bank, name, scheme.name, heads, tagged)
@@ -242,9 +242,7 @@ def _tagged_words(path: str, bank: Treebank) -> TaggedWords:
     tags = {split_chain(symbol)[-1] for symbol in bank.symbols[bank.n_phrases :]}
     used = sum(count for (_, tag), count in words.count.items() if tag in tags)
     if not used:
-        raise OptionError(
-            f"{path}: none of its tags is one of the treebank's; try: text with the treebank's tags"
-        )
+        raise OptionError(f"{path}: it has no tag of the treebank; try: text with the treebank's tags")
     shown = f"{used:,}", path, f"{sum(words.count.values()) - used:,}"
     _log.info("read %s tagged words of %s; %s have tags that the treebank lacks", *shown)
     return words

@@ -424,7 +424,7 @@ class Treebank:
         """
         weights = np.asarray(weight, np.float64)
         if weights.shape != (self.n_trees,) or not np.isfinite(weights).all() or (weights < 0).any():
-            raise OptionError(f"weight must be {self.n_trees:,} finite numbers, none below 0")
+            raise OptionError(f"weight must be {self.n_trees:,} finite non-negative numbers")
         return replace(self, weight=weights)
 
     def subset(self, trees: npt.ArrayLike) -> Treebank:

@@ -121,7 +121,7 @@ class TaggedWords:
             count.update(sentence)
             initial.update(sentence[:1])
         if not count:
-            raise InputError("there is no tagged word here", path, hint="token/TAG pairs, or CoNLL-U")
+            raise InputError("no tagged words", path, hint="token/TAG pairs, or CoNLL-U")
         return cls(dict(count), dict(initial))
 
 

@@ -182,7 +182,7 @@ def debinarise(tree: Tree) -> Tree:
         raise InputError(
             f"the root '{tree.label}' is an intermediate node",
             line=tree.line,
-            hint="give a whole binarised tree",
+            hint="pass a complete binarised tree",
         )
     return with_line(bottom_up(list(tree.subtrees()), original)[0], tree.line)
 

@@ -132,7 +132,7 @@ def parse_bracketed(text: str, *, spaces: Literal["join", "reject"] = "join") ->
 def parse_one(text: str) -> Tree:
     """Read exactly one tree from `text`; this is :meth:`Tree.parse`."""
     if not isinstance(text, str):
-        raise OptionError(f"a tree is read from text in brackets, not from {type(text).__name__}")
+        raise OptionError(f"a tree must be a string of brackets, not {type(text).__name__}")
     trees = parse_bracketed(text, spaces="reject")
     if len(trees) != 1:
         raise BracketError(f"expected one tree, got {len(trees)}", excerpt=text[:100])

@@ -273,18 +273,18 @@ def _parse(block: list[str], source: str, first_line: int, arcs: bool) -> Senten
             try:
                 parse_id_value(columns[0])
             except (ParseException, ValueError):
-                raise _error(f"'{columns[0]}' is no word number", source, number, line) from None
+                raise _error(f"'{columns[0]}' is not a word number", source, number, line) from None
             extras.append((len(tokens), line))
             continue
         if int(columns[0]) != len(tokens) + 1:
             raise _error(
-                f"word {columns[0]} stands where word {len(tokens) + 1} belongs", source, number, line
+                f"word {columns[0]} is in the position of word {len(tokens) + 1}", source, number, line
             )
         if not arcs:
             columns[6:9] = "_", "_", "_"
         head = columns[6]
         if not _NUMBER.fullmatch(head) and head != "_":
-            raise _error(f"the head '{head}' is no word number", source, number, line)
+            raise _error(f"the head '{head}' is not a word number", source, number, line)
         _, form, lemma, upos, xpos, feats, _, deprel, deps, misc = columns
         arc = None if head == "_" else int(head)
         tokens.append(Token(len(tokens) + 1, form, lemma, upos, xpos, feats, arc, deprel, deps, misc))

@@ -69,7 +69,7 @@ class HeadRules:
         ]
         kinds_are_valid = all(kind in _SEARCHES for kind, _ in rows) and self.default in ("left", "right")
         if not kinds_are_valid or not all(isinstance(label, str) for label in labels):
-            raise ValueError("a head rule is none")
+            raise ValueError("invalid head rule")
 
     @classmethod
     def collins(cls) -> HeadRules:

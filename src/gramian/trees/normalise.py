@@ -63,7 +63,7 @@ class NormaliseOptions:
             re.compile(self.phrase_strip)
         except re.error as error:
             raise OptionError(
-                f"phrase_strip {self.phrase_strip!r} is no regular expression: {error}"
+                f"phrase_strip {self.phrase_strip!r} is not a regular expression: {error}"
             ) from None
 
 

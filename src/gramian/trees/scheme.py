@@ -166,7 +166,7 @@ def annotation_scheme(name: str | None) -> AnnotationScheme:
     if name is None:
         return DEFAULT_SCHEME
     if name not in SCHEMES:
-        raise OptionError(f"there is no preset {name!r}; try one of: {', '.join(SCHEMES)}")
+        raise OptionError(f"unknown preset {name!r}; try one of: {', '.join(SCHEMES)}")
     return SCHEMES[name]
 
 

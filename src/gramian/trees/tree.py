@@ -98,7 +98,7 @@ class Tree:
         self, label: str, children: Iterable[Tree] = (), word: str | None = None, *, line: int | None = None
     ) -> None:
         if isinstance(children, Tree):
-            raise TypeError("children are several Trees, not one; a single child is given as [tree]")
+            raise TypeError("children are several Trees, not one; pass a single child as [tree]")
         children = tuple(children)
         _check(label, children, word)
         if word is not None and "RB" in word:
@@ -384,7 +384,7 @@ def _check(label: str, children: tuple[Tree, ...], word: str | None) -> None:
         raise ValueError(f"{label!r} has neither children nor a word")
     for child in children:
         if not isinstance(child, Tree):
-            raise TypeError(f"children are Trees, not {type(child).__name__}; a word is given as word=")
+            raise TypeError(f"children are Trees, not {type(child).__name__}; pass a word as word=")
 
 
 def with_words(tree: Tree, words: Sequence[str], tags: Sequence[str] | None = None) -> Tree:

@@ -134,7 +134,7 @@ class _Desk:
             what = f"the question took more than {self._max_seconds:g} s to arrive"
             raise HTTPException(408, what) from None
         except ClientDisconnect:
-            raise HTTPException(400, "the question ended before its end") from None
+            raise HTTPException(400, "the request is incomplete") from None
         return bytes(body)
 
     async def _answer(self, question: Question, fields: Fields) -> Response:
@@ -184,16 +184,16 @@ def _fields(body: bytes) -> Fields:
         values = json.loads(body.decode("utf-8"), parse_constant=_no_number)
         json.dumps(values, ensure_ascii=False).encode("utf-8")  # no half of a surrogate pair
     except UnicodeError:
-        raise HTTPException(400, "the question is not UTF-8") from None
+        raise HTTPException(400, "the request is not UTF-8") from None
     except (ValueError, RecursionError):
-        raise HTTPException(400, "the question is not JSON") from None
+        raise HTTPException(400, "the request is not JSON") from None
     if not isinstance(values, dict):
-        raise HTTPException(400, "the question is a JSON object with named fields")
+        raise HTTPException(400, "the request must be a JSON object")
     return Fields(values)
 
 
 def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _static(file: Traversable) -> Route:

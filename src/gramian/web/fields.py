@@ -47,14 +47,14 @@ class Fields:
         if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
             number = int(value)
         if type(number) is not int or not least <= number <= most:
-            raise OptionError(f"{name} is a whole number from {least} to {most}, not {_shown(value)}")
+            raise OptionError(f"{name} must be an integer from {least} to {most}, not {_shown(value)}")
         return number
 
     def flag(self, name: str) -> bool:
         """Return true or false; false if there is none."""
         value = self._values.get(name, False)
         if not isinstance(value, bool):
-            raise OptionError(f"{name} is true or false, not {_shown(value)}")
+            raise OptionError(f"{name} must be true or false, not {_shown(value)}")
         return value
 
     def wholes(self, name: str, most: int, default: Sequence[int]) -> list[int]:
@@ -82,9 +82,9 @@ class Fields:
     ) -> list[Any]:
         values = self._values.get(name, default)
         if not isinstance(values, list | tuple):
-            raise OptionError(f"{name} is a list, not {_shown(values)}")
+            raise OptionError(f"{name} must be a list, not {_shown(values)}")
         if not all(map(fits, values)) or len(values) > most:
-            raise OptionError(f"{name} is a list of {what}, not {_shown(list(values))}")
+            raise OptionError(f"{name} must be a list of {what}, not {_shown(list(values))}")
         return list(values)
 
 

@@ -175,7 +175,7 @@ class Service:
         look = explorer.look(words, None if typed.gold else typed.tags)
         if look is None:
             problem = "the grammar has no tree for this sentence within the limits"
-            raise OptionError(f"{problem}, so that there are no states to show")
+            raise OptionError(f"{problem}, so there are no states to show")
         start, end = (fields.whole(name, 0, len(words)) for name in ("start", "end"))
         symbol = fields.optional_text("symbol")
         return explorer.node(look, fields.text("label"), start, end, is_tag=fields.flag("tag"), symbol=symbol)
@@ -227,9 +227,7 @@ class Service:
         tree = read_tree(fields.text("tree"))
         look = explorer.look(tree.words)
         if look is None:
-            raise OptionError(
-                "the grammar has no tree for this sentence, so that there are no states to show"
-            )
+            raise OptionError("the grammar has no tree for this sentence, so there are no states to show")
         return {"states": explorer.best_states(look, tree)}
 
     def states(self, fields: Fields) -> dict[str, Any]:
@@ -299,7 +297,7 @@ class Service:
 
     def _explorer(self, model: int) -> Explorer:
         if not self._explorers:
-            raise OptionError("no model of trees was given; try: gramian serve -m MODEL")
+            raise OptionError("no constituency model was given; try: gramian serve -m MODEL")
         return self._explorers[model]
 
     def _typed(self, fields: Fields, model: int) -> Typed:

@@ -93,7 +93,7 @@ def read_tree(text: str) -> Tree:
         hint = "mend the brackets, or choose 'one sentence' in Options if it is no tree"
         raise InputError(error.what, "sentence", error.line, error.column, hint=hint) from None
     if len(trees) != 1:
-        raise InputError(f"one tree is wanted, {len(trees)} were found", "sentence", hint="type one tree")
+        raise InputError(f"expected one tree, got {len(trees)}", "sentence", hint="type one tree")
     if trees[0].height > DEEPEST:
         problem = f"the tree is more than {DEEPEST} nodes deep"
         raise InputError(problem, "sentence", hint="type a flatter one")

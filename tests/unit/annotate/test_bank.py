@@ -97,8 +97,8 @@ def test_a_killed_process_loses_nothing(folder):
         ("bank.json", {"phrases": "S"}, "field 'phrases'"),
         ("anna/00001.json", {"tree": "(S (NN x))"}, "over the words"),
         ("anna/00001.json", {"tree": 3}, "field 'tree'"),
-        ("anna/00001.json", {"required": ["NP 0-9"]}, "'NP 0-9' is no phrase"),
-        ("anna/00001.json", {"forbidden": ["NP 1-1"]}, "'NP 1-1' is no phrase"),
+        ("anna/00001.json", {"required": ["NP 0-9"]}, "'NP 0-9' is not a phrase"),
+        ("anna/00001.json", {"forbidden": ["NP 1-1"]}, "'NP 1-1' is not a phrase"),
         ("anna/00001.json", {"tags": {"7": "X"}}, "no word 7"),
         ("anna/00001.json", {"tags": {"-1": "X"}}, "field 'tags"),
         ("anna/00001.json", {"required": ["NP 0 - 1"]}, r"field 'required\[0\]'"),
@@ -121,7 +121,7 @@ def test_broken_files_are_named(folder, file, change, message):
 def test_other_folders_are_left_alone(tmp_path, folder):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "file").write_text("mine")
-    with pytest.raises(OptionError, match="no bank and not empty"):
+    with pytest.raises(OptionError, match="neither empty nor an annotation bank"):
         AnnotationBank(tmp_path / "other")
     with AnnotationBank(folder) as bank:
         for name in ("../x", "", ".git", "a/b", "NUL", "x" * 40):

@@ -53,9 +53,9 @@ def test_edits(tree, edit, result, required, forbidden):
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (("attach", PP, "", Span(0, 1, "NP")), "does not stand next to"),
+        (("attach", PP, "", Span(0, 1, "NP")), "is not adjacent to"),
         (("attach", VP, "", NP), "inside itself"),
-        (("attach", PP), "which phrase"),
+        (("attach", PP), "no target phrase"),
         (("remove", Span(0, 6, "S")), "whole sentence"),
         (("split", Span(0, 6, "S"), "", None, 3), "whole sentence"),
         (("split", PP, "", None, 4), "before the words"),

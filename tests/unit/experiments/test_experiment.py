@@ -102,7 +102,7 @@ def test_what_was_finished_is_kept_and_only_redoes_its_cell(adding, tmp_path):
     found = run_experiment(adding, out=tmp_path, only="plus/2")
     assert measure.done[9:] == [(2, 0), (2, 1), (2, 2)]
     assert len(found.results.outcomes) == 9
-    with pytest.raises(OptionError, match=r"no cell is called 'plus/7'; there are: plus/1, plus/2"):
+    with pytest.raises(OptionError, match=r"there is no cell 'plus/7'; cells: plus/1, plus/2"):
         run_experiment(adding, out=tmp_path, only="plus/7")
 
 
@@ -219,7 +219,7 @@ def test_bad_data_and_settings_get_a_clear_sentence(treebank, tmp_path):
         find_treebanks(str(treebank))
     with pytest.raises(InputError, match="cannot be opened"):
         find_treebank("nowhere.mrg")
-    with pytest.raises(OptionError, match="there is no recipe 'soup'; try one of: thesis"):
+    with pytest.raises(OptionError, match="unknown experiment 'soup'; try one of: thesis"):
         make_plan("soup", str(treebank))
     with pytest.raises(
         OptionError,
@@ -229,7 +229,7 @@ def test_bad_data_and_settings_get_a_clear_sentence(treebank, tmp_path):
     with pytest.raises(OptionError, match="states must be a whole number, got 'many'"):
         make_plan("ablation", str(treebank), config={"states": "many"})
     (tmp_path / "bad.toml").write_text("states = ")
-    with pytest.raises(InputError, match="is no TOML"):
+    with pytest.raises(InputError, match="is not valid TOML"):
         make_plan("ablation", str(treebank), config=tmp_path / "bad.toml")
 
 

@@ -120,11 +120,11 @@ def test_follows_scikit_learn():
         ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
         ({"size__units": 0}, "size.units must be at least 1, got 0"),
         ({"learning__dropout": 1}, "learning.dropout must be at least 0 and less than 1, got 1"),
-        ({"vectors": {"a": np.zeros(2), "b": np.zeros(3)}}, "vectors must be all of one length"),
+        ({"vectors": {"a": np.zeros(2), "b": np.zeros(3)}}, "vectors must have the same length"),
     ]:
         with pytest.raises(OptionError, match=message):
             clone(one).set_params(**options).fit(trees)
-    with pytest.raises(InputError, match="no tree to learn from"):
+    with pytest.raises(InputError, match="no trees to train on"):
         one.fit([])
 
 

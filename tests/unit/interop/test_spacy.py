@@ -170,7 +170,7 @@ def test_tokens_changed_afterwards(nlp):
     doc = nlp("the dog barks .")
     with doc.retokenize() as retokeniser:
         retokeniser.merge(doc[0:2])
-    with pytest.raises(InputError, match="joined or cut after"):
+    with pytest.raises(InputError, match="merged or split after"):
         _ = doc[0]._.labels
 
 

@@ -127,7 +127,7 @@ def test_options_are_the_learners_own_whatever_is_shared(name, bank, tmp_path):
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_no_tree_to_learn_from(name):
-    with pytest.raises(InputError, match="no tree to learn from"):
+    with pytest.raises(InputError, match="no trees to train on"):
         clone(LEARNERS[name]).fit(Treebank.from_trees([]))
 
 

@@ -161,10 +161,10 @@ def test_a_span_crf_takes_no_step_for_a_tree_without_weight():
 
 def test_weights_are_checked_and_kept():
     bank = Treebank.from_trees([Tree.parse(text) for text in TEXTS])
-    with pytest.raises(OptionError, match="4 finite numbers"):
+    with pytest.raises(OptionError, match="4 finite non-negative numbers"):
         bank.weighted([1, 2])
-    with pytest.raises(OptionError, match="none below 0"):
+    with pytest.raises(OptionError, match="non-negative"):
         bank.weighted([1, 2, -1, 1])
     assert bank.weighted(TIMES).subset([2, 0]).weight.tolist() == [3, 2]
-    with pytest.raises(OptionError, match="all count once"):
+    with pytest.raises(OptionError, match="does not support weighted trees"):
         SpectralMoments(2).fit(bank.weighted(TIMES))

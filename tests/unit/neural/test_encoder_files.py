@@ -102,7 +102,7 @@ def test_exactly_the_files_that_were_hashed_are_passed_on(folder, given, opened)
 def test_nothing_is_passed_on_where_a_file_differs(folder, given, name):
     encoder = Encoder(str(folder), folder_digest(folder), 3)
     (folder / name).write_text((folder / name).read_text() + " ")
-    with pytest.raises(ModelFileError, match="not the encoder that the model was learnt with"):
+    with pytest.raises(ModelFileError, match="not the files of the encoder"):
         encoder.vectors(("a",))
     assert given == []
 
@@ -113,7 +113,7 @@ def test_nothing_is_passed_on_where_a_file_differs(folder, given, name):
 def test_a_file_that_was_added_and_would_be_loaded_is_noticed(folder, given, name):
     encoder = Encoder(str(folder), folder_digest(folder), 3)
     (folder / name).write_text("{}")
-    with pytest.raises(ModelFileError, match="not the encoder"):
+    with pytest.raises(ModelFileError, match="not the files of the encoder"):
         encoder.vectors(("a",))
     assert given == []
 
@@ -145,9 +145,9 @@ def test_an_invalid_index_is_an_error_of_one_line(folder, given, text):
 
 def test_a_folder_that_is_not_there(tmp_path, given):
     for path in (tmp_path / "none", tmp_path):
-        with pytest.raises(ModelFileError, match=r"needs the encoder it was learnt with.*GRAMIAN_ENCODER"):
+        with pytest.raises(ModelFileError, match=r"the encoder of the model is missing.*GRAMIAN_ENCODER"):
             Encoder(str(path), "0" * 64, 3).vectors(("a",))
-        with pytest.raises(InputError, match="holds no encoder"):
+        with pytest.raises(InputError, match="contains no encoder"):
             open_encoder(path)
     assert given == []
 

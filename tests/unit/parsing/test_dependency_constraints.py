@@ -112,7 +112,7 @@ def test_lines_are_looked_up_with_the_subtype_first():
 )
 def test_a_line_that_says_nothing_is_named(line):
     with pytest.raises(
-        InputError, match=r"my:2: this says nothing about a relation(.|\n)*nsubj whole required NP"
+        InputError, match=r"my:2: this line does not describe a relation(.|\n)*nsubj whole required NP"
     ):
         RelationTable.from_text(f"# a table\n{line}\n", "my")
 

@@ -115,5 +115,5 @@ def test_the_command(corpus, command):
     record = json.loads(command(corpus, PATTERN, "--json", "--limit", "1")[1])
     assert record["captures"] == {"whose": "(NP (NN war))"}
     assert command(corpus, "NP <", "--count")[0] == 2
-    assert "the pattern names no node 'x'" in command(corpus, "NP", "--tally", "x")[2]
+    assert "the pattern has no node named 'x'" in command(corpus, "NP", "--tally", "x")[2]
     assert "mutually exclusive" in command(corpus, "NP", "--count", "--json")[2]

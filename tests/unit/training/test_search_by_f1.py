@@ -74,7 +74,7 @@ def test_tasks_and_threads_score_the_same(data, monkeypatch, tmp_path):
 
 
 def test_a_judge_without_trees(data):
-    with pytest.raises(InputError, match="no tree to score candidates on"):
+    with pytest.raises(InputError, match="no trees to score candidates on"):
         StateSearch(data, SETTINGS, [])
 
 

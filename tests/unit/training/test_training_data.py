@@ -72,12 +72,12 @@ def test_tagged_text_has_tags_of_the_treebank(tmp_path, caplog):
     assert "read 2 tagged words" in caplog.text
     assert data.key != TrainingData.read(trees, TrainingSettings()).key
     tagged.write_text("sings/XYZ\n")
-    with pytest.raises(OptionError, match="none of its tags"):
+    with pytest.raises(OptionError, match="it has no tag of the treebank"):
         TrainingData.read(trees, TrainingSettings.of(tagged_corpus=str(tagged)))
 
 
 def test_there_must_be_trees():
-    with pytest.raises(InputError, match="trees: there is no tree to learn from"):
+    with pytest.raises(InputError, match="trees: no trees to train on"):
         TrainingData.read([], TrainingSettings())
-    with pytest.raises(InputError, match="no tree to learn from"):
+    with pytest.raises(InputError, match="no trees to train on"):
         TrainingData.read([Tree.parse("(S (-NONE- *))")], TrainingSettings())

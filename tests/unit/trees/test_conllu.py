@@ -71,9 +71,9 @@ def test_lines_windows_and_a_missing_last_newline():
     [
         ("1\tword\n", 1, "2 columns instead of 10"),
         ("just words\n", 1, "1 columns instead of 10"),
-        (sentence([0]) + row(3, 1) + "\n", 2, "word 3 stands where word 2 belongs"),
-        (sentence([0]) + row(2, "x") + "\n", 2, "the head 'x' is no word number"),
-        (sentence([0]) + row(0, 1).replace("0", "2a", 1) + "\n", 2, "'2a' is no word number"),
+        (sentence([0]) + row(3, 1) + "\n", 2, "word 3 is in the position of word 2"),
+        (sentence([0]) + row(2, "x") + "\n", 2, "the head 'x' is not a word number"),
+        (sentence([0]) + row(0, 1).replace("0", "2a", 1) + "\n", 2, "'2a' is not a word number"),
         ("\n\n" + sentence([2, 3, 0, 9]), 3, "word 4 has head 9, but the sentence has 4 words"),
         (sentence([2, 1]), 1, "no word is the root (head 0)"),
         (sentence([0, 3, 2]), 1, "word 2 is its own ancestor"),

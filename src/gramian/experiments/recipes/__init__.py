@@ -40,6 +40,6 @@ def recipe(name: str) -> Recipe:
     'thesis'
     """
     if name not in RECIPES:
-        raise OptionError(f"there is no recipe {name!r}; try one of: {', '.join(RECIPES)}")
+        raise OptionError(f"unknown experiment {name!r}; try one of: {', '.join(RECIPES)}")
     loaded: Recipe = importlib.import_module(f"{__name__}.{name.replace('-', '_')}").RECIPE
     return loaded

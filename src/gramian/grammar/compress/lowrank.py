@@ -176,9 +176,7 @@ def compress(
         if value < 1:
             raise OptionError(f"{name} must be at least 1, got {value!r}")
     if not (grammar.is_probabilistic or signed):
-        raise OptionError(
-            "a grammar of observable operators has no probabilities to fit; try: signed factors"
-        )
+        raise OptionError("observable operators are not probabilities; try: signed factors")
     is_strict = gate is not None
     if rank == "auto" and gate is None:
         gate = 1e-3

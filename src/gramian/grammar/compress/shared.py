@@ -46,9 +46,9 @@ def compress_shared(grammar: LPCFG, rank: int = 256) -> Compression:
     if not isinstance(rank, int) or rank < 1:
         raise OptionError(f"rank of shared products must be at least 1, got {rank!r}")
     if not grammar.is_probabilistic:
-        raise OptionError("a grammar of observable operators has no probabilities to share products")
+        raise OptionError("observable operators are not probabilities and cannot share products")
     if not len(grammar.binary_rules):
-        raise OptionError("a grammar without rules of two children has no products to share")
+        raise OptionError("the grammar has no binary rules")
     fit = _Fit(grammar)
     while fit.rank < rank:
         fit.grow(min(rank, 2 * fit.rank))

@@ -77,7 +77,7 @@ class RawText:
             with open_text(path) as lines:
                 total += sum(line.startswith("1\t") if is_conllu else not line.isspace() for line in lines)
         if not total:
-            raise InputError("there is no sentence in it", self.paths[0], hint="name a file of text")
+            raise InputError("the text has no sentences", self.paths[0], hint="name a file of text")
         return total
 
     def _from_conllu(self, path: str) -> Iterator[Sentence]:

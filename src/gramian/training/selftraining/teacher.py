@@ -228,7 +228,7 @@ def teacher_settings(settings: TrainingSettings, data: TrainingData) -> Training
 def text_of(settings: TrainingSettings) -> RawText:
     """Return the text that settings name."""
     if "-" in settings.text:
-        raise OptionError("text is read more than once, which stdin cannot be; try: a file")
+        raise OptionError("text is read several times and cannot come from stdin; try: a file")
     silver = settings.silver
     return RawText(
         tuple(settings.text), silver.format, silver.constraints, silver.relations, silver.max_length
