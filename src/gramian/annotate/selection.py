@@ -1,6 +1,6 @@
 """Active learning: which sentence an annotator should do next.
 
-A sentence is worth its expected error times its diversity: the share of its phrases that the parser expects to be wrong, by its own
+A sentence is worth its expected errors times its diversity: how many of its phrases and tags the parser expects to be wrong, by its own
 calibrated confidences, and how new its words are compared with the sentences that are annotated already.
 """
 
@@ -15,18 +15,18 @@ from gramian.annotate.proposals import Proposal
 _LONGEST = 40  # words; annotators put longer sentences off
 
 
-def expected_error(proposal: Proposal) -> float:
-    """Return the expected share of wrong phrases and tags; 1 where no parser says.
+def expected_errors(proposal: Proposal) -> float:
+    """Return the expected number of wrong phrases and tags; the number of words where no parser says.
 
     Examples
     --------
     >>> from gramian.trees import Tree
-    >>> expected_error(Proposal(Tree.parse("(S (NN rain) (VBZ falls))"), (0.8, 0.6, 1.0)))
-    0.2
+    >>> expected_errors(Proposal(Tree.parse("(S (NN rain) (VBZ falls))"), (0.8, 0.6, 1.0)))
+    0.6
     """
     if proposal.confidences is None:
-        return 1.0
-    return round(sum(1.0 - value for value in proposal.confidences) / len(proposal.confidences), 12)
+        return float(len(proposal.tree.words))
+    return round(sum(1.0 - value for value in proposal.confidences), 12)
 
 
 def diversity(words: Sequence[str], seen: Counter[str]) -> float:
@@ -51,7 +51,7 @@ def rank(
     seen: Counter[str] = Counter()
     for words in annotated:
         seen.update(_features(words))
-    errors = [expected_error(proposal) for _, proposal in candidates]
+    errors = [expected_errors(proposal) for _, proposal in candidates]
     left = [index for index, (words, _) in enumerate(candidates) if words]
     short = [index for index in left if len(candidates[index][0]) <= _LONGEST]
     left = short if len(short) >= size else left
