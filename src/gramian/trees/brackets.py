@@ -29,6 +29,7 @@ from gramian.trees.tree import SPACE, Tree, phrase, preterminal, unescape_word, 
 from gramian.trees.treebank_reading import Tally, read_items, whole_trees
 
 _CONLLU_TABS = 9  # on a line
+_CONLLU_COMMENT = re.compile(r"# ?(?:newdoc|newpar|sent_id|text|global\.columns)\b")
 _TOKEN = re.compile(rf"[^{SPACE}]+")
 _CACHED_PIECES = 1 << 17
 _LONGEST_EXCERPT = 1 << 15  # of a line; a longer one, copied for each of its faults, would take for ever
@@ -198,7 +199,7 @@ def _parse_record(
     locator = _FaultLocator(text, pieces, source, first_line)
     if token := _TOKEN.search(pieces[0]):
         outside = "')' closes nothing" if token[0].startswith(")") else "text outside brackets"
-        if pieces[0].split("\n", 1)[0].count("\t") == _CONLLU_TABS:
+        if pieces[0].split("\n", 1)[0].count("\t") == _CONLLU_TABS or _CONLLU_COMMENT.match(pieces[0]):
             outside = "this is CoNLL-U, not bracketed trees; 'gramian dep train' learns from it"
         yield locator.error(outside, 0, token.start())
     many_lines = "\n" in text[:-1]
