@@ -1,7 +1,7 @@
-"""What gramian does, in a few minutes and without any data: ``make demo``.
+"""Show the main features in about a minute, without any data: ``make demo``.
 
-Sentences are parsed with the model that comes along; a treebank is sampled from it, three grammars are learnt from that, and each parses
-sentences it has not seen. Every command is printed as you would type it; what it makes is left in ``runs/demo/``.
+The demo parses sentences with the bundled model, samples a treebank from it, trains three grammars on this treebank and evaluates them
+on other sampled sentences. It prints every command; the output is in ``runs/demo/``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import gramian
 
 FOLDER = Path("runs/demo")
 METHODS = {
-    "pcfg": "relative frequencies, no hidden states",
-    "spectral-cluster": "hidden states by spectral clustering",
+    "pcfg": "relative frequencies, no latent states",
+    "spectral-cluster": "latent states by spectral clustering",
     "spectral-em": "the same, refined by EM",
 }
 SENTENCES = (
@@ -48,7 +48,7 @@ def draw_trees() -> None:
     parser = gramian.load()
     for number, sentence in enumerate(SENTENCES, 1):
         result = parser.parse(sentence)
-        values = {(label, start, end): sure for label, start, end, sure in result.spans}
+        values = {(label, start, end): confidence for label, start, end, confidence in result.spans}
         drawing = FOLDER / f"tree-{number}.svg"
         drawing.write_text(result.tree.svg(values=values), encoding="utf-8")
         print(f"{drawing}: phrases coloured by the parser's confidence")
@@ -75,7 +75,7 @@ def main() -> None:
     draw_trees()
 
     print(
-        "\nA grammar is also a source of trees. Those below are learnt from, and learning is tested on others."
+        "\nA grammar can also generate trees: sample a treebank for training, and another one for evaluation."
     )
     for name, count, seed in (("train.mrg", "1000", "1"), ("test.mrg", "200", "2")):
         command("sample", "-n", count, "--seed", seed, "--max-length", "40", "--quiet", save=name)
@@ -108,12 +108,12 @@ def main() -> None:
     print(f"""
 All this took {time.perf_counter() - began:.0f} s. With a treebank of your own:
 
-  gramian inspect TREES.mrg                      what is in it, and what looks odd
+  gramian inspect TREES.mrg                      counts, labels, unusual trees
   gramian split TREES.mrg -o DATA --seed 1       train, dev and test
   gramian train DATA/train.mrg --dev DATA/dev.mrg -o MY.grammar
   echo 'Time flies .' | gramian parse -m MY.grammar --pretty
-  gramian inspect MY.grammar --label NP          what its hidden states are
-  gramian serve -m MY.grammar                    all this on a page""")
+  gramian inspect MY.grammar --label NP          its latent states
+  gramian serve -m MY.grammar                    all this in a browser""")
 
 
 if __name__ == "__main__":

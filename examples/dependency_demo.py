@@ -1,7 +1,7 @@
-"""Dependency parsing in a minute and without any data: ``python examples/dependency_demo.py``.
+"""Show dependency parsing in a minute, without any data: ``python examples/dependency_demo.py``.
 
-Trees of a made-up English become dependencies; the grammars of Balle et al. (2014) and the default parser learn from them and
-parse sentences they have not seen. Every command is printed as you would type it; what it makes is left in ``runs/demo/``.
+The demo converts trees of artificial English to dependencies, trains the grammars of Balle et al. (2014) and the default parser, and
+evaluates them on other sentences. It prints every command; the output is in ``runs/demo/``.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from made_up_english import sample
 FOLDER = Path("runs/demo")
 METHODS = {
     "det": "one state: any modifier after any other",
-    "spectral": "hidden states by the spectral method",
-    "em": "hidden states by EM from a spectral start",
+    "spectral": "latent states by the spectral method",
+    "em": "latent states by EM from a spectral start",
     "conditional": "the same, with factors on arcs: the default",
 }
 

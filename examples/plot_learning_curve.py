@@ -2,7 +2,7 @@
 How many trees are enough?
 ==========================
 
-F1 on unseen sentences, as the treebank grows: a plain PCFG is soon as good as it gets, a grammar with hidden states goes on.
+F1 on unseen sentences, as the treebank grows: a plain PCFG is soon as good as it gets, a grammar with latent states goes on.
 """
 
 import matplotlib.pyplot as plt

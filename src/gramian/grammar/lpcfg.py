@@ -31,7 +31,7 @@ _ROWS = 4096  # of tensors that are summed at a time
 
 @dataclass(frozen=True, repr=False)
 class LPCFG:
-    """A grammar whose symbols have hidden states."""
+    """A grammar whose symbols have latent states."""
 
     symbols: tuple[str, ...]  #: phrases, then tags
     n_phrases: int

@@ -186,7 +186,7 @@ class Learner(Estimator):
 
 @estimator
 class LatentLearner(Learner):
-    """Base of the learners of hidden states that allocate these by the counts of symbols."""
+    """Base of the learners of latent states that allocate these by the counts of symbols."""
 
     n_states: States = option(STATES, default=16)
     """The most states a symbol gets; or the number of each, by name."""
@@ -213,7 +213,7 @@ def mean_log_likelihood(grammar: LPCFG, seen: Observations, n_jobs: int = 1) -> 
 
 @estimator
 class PCFG(Learner):
-    """The grammar without hidden states: relative frequencies.
+    """The grammar without latent states: relative frequencies.
 
     Examples
     --------

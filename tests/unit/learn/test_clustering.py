@@ -1,4 +1,4 @@
-"""Spectral clustering: hidden states are found again, and counted as they should be."""
+"""Spectral clustering: latent states are found again, and counted as they should be."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ function legend(count) {
     el("span", {}, "low confidence ", el("span", { class: "ramp", role: "img", "aria-label": "from orange over grey to blue" }), " high"),
     count > 1 ? el("span", {}, el("span", { class: "mark" }), ` not in ${other}`) : null,
     count > 1 ? el("span", {}, el("span", { class: "line" }), " attached elsewhere") : null,
-    el("span", { class: "how" }, "Click a node, or walk with arrow keys and press Enter, for its hidden states."),
+    el("span", { class: "how" }, "Click a node, or walk with arrow keys and press Enter, for its latent states."),
   ];
 }
 
@@ -233,7 +233,7 @@ function statesView() {
   if (!symbols.some((one) => one.symbol === view.label)) view.label = symbols[0]?.symbol ?? null;
   const run = () => { writeLink(); return showStates(shown, model, view.label, null); };
   const words = (one) => about.models[model].glossary[one.label]?.split(/[:;]/)[0] ?? one.kind;
-  clear(where, el("h2", {}, "Hidden states", el("small", {}, ` of ${about.models[model].name}: kinds of a label that the grammar has found by itself`)),
+  clear(where, el("h2", {}, "Latent states", el("small", {}, ` of ${about.models[model].name}: kinds of a label that the grammar has found by itself`)),
     el("div", { class: "options" }, el("label", {}, "Label ", el("select", { id: "label", onchange: (event) => { view.label = event.target.value; run(); } },
       symbols.map((one) => el("option", { value: one.symbol, selected: one.symbol === view.label },
         `${one.label}: ${words(one)} (${one.states} state${one.states > 1 ? "s" : ""}, ${percent(one.share)})`))))), shown);

@@ -1,4 +1,4 @@
-// What hidden states mean: bars of their posterior, a map, cards, and the tensor of a rule as a heat map.
+// What latent states mean: bars of their posterior, a map, cards, and the tensor of a rule as a heat map.
 
 import { bar, clear, el, get, percent } from "./dom.js";
 import { labelled, meaning } from "./glossary.js";
