@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.complexity.structures import INDICES, PATTERNS, StructureCounter
-from gramian.complexity.tree_measures import measure_tree
-from gramian.trees import AnnotationScheme, HeadRules, Tree, normalise
+from gramian.complexity.structures import INDICES, PATTERNS, count_structures, structure_matchers
+from gramian.trees import AnnotationScheme, HeadRules, Tree, normalise, to_dependencies
+from gramian.trees.labels import category
 from gramian.trees.scheme import find_scheme
 
 COUNTS = ("W", "S", *PATTERNS)
@@ -28,6 +29,57 @@ MEASURES = (*COUNTS, *INDICES, *_MEANS)
 
 Row = dict[str, float | None]
 
+CLAUSES = frozenset({"S", "SINV", "SQ", "SENT", "Sint", "Srel", "Ssub", "IP", "CP", "fcl", "icl"})
+"""Categories of clauses: Penn, French Treebank, Penn-Helsinki, Floresta."""
+
+_SENTENCE_NODES = CLAUSES | {"SBAR", "SBARQ"}
+
+
+class TreeMeasures(NamedTuple):
+    """Sums over the words of a tree without punctuation."""
+
+    words: int
+    yngve: float  # right siblings of the word's ancestors and of its tag
+    frazier: float  # edges from the tag up along leftmost children; 1.5 below a sentence node
+    embedding: int  # clauses inside clauses, at the deepest word
+    dependencies: int
+    dependency_lengths: int
+
+
+def measure_tree(tree: Tree, rules: HeadRules) -> TreeMeasures:
+    """Measure a tree that has neither punctuation nor empty elements.
+
+    Examples
+    --------
+    >>> tree = Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")
+    >>> measure_tree(tree, HeadRules.collins())
+    TreeMeasures(words=3, yngve=3.0, frazier=3.5, embedding=0, dependencies=2, dependency_lengths=2)
+    """
+    words = embedding = 0
+    yngve = frazier = 0.0
+    stack = [(tree, 0.0, 0.0, 0)]
+    while stack:
+        node, yngve_depth, frazier_depth, clauses = stack.pop()
+        if node.word is not None:
+            words += 1
+            yngve += yngve_depth
+            frazier += frazier_depth
+            embedding = max(embedding, clauses - 1)
+            continue
+        label = category(node.label)
+        clauses += label in CLAUSES
+        edge = 1.5 if label in _SENTENCE_NODES else 1.0
+        last = len(node.children) - 1
+        for index, child in enumerate(node.children):
+            leftmost = frazier_depth + edge if index == 0 else 0.0
+            stack.append((child, yngve_depth + last - index, leftmost, clauses))
+    arcs = [
+        abs(token.head - position)
+        for position, token in enumerate(to_dependencies(tree, rules).tokens, 1)
+        if token.head
+    ]
+    return TreeMeasures(words, yngve, frazier, embedding, len(arcs), sum(arcs))
+
 
 class ComplexityMeter:
     """Measures trees of one annotation scheme.
@@ -39,7 +91,7 @@ class ComplexityMeter:
         self._rules = rules
         self._whole = replace(scheme.options, root="add", same_unaries=False)
         self._bare = replace(scheme.options, same_unaries=False, punctuation="drop")
-        self._structures = StructureCounter() if scheme.name == "penn" else None
+        self._matchers = structure_matchers() if scheme.name == "penn" else []
 
     def sums(self, trees: Sequence[Tree]) -> npt.NDArray[np.float64]:
         """Return the sums over each tree from which all measures follow, of shape (n_trees, n_sums)."""
@@ -54,11 +106,11 @@ class ComplexityMeter:
                 measures = measure_tree(bare, self._rules)
                 sums[row, len(COUNTS) :] = (measures.yngve, measures.frazier, *measures[3:])
             sums[row, :2] = n_words, not whole[row].is_empty
-        if self._structures is not None:
-            present = [row for row, tree in enumerate(whole) if not tree.is_empty]
-            if present:
-                texts = [str(whole[row]) for row in present]
-                sums[present, 2 : len(COUNTS)] = self._structures.counts(texts)
+        present = [row for row, tree in enumerate(whole) if not tree.is_empty]
+        if self._matchers and present:
+            sums[present, 2 : len(COUNTS)] = count_structures(
+                [str(whole[row]) for row in present], self._matchers
+            )
         return sums
 
 

@@ -57,26 +57,22 @@ INDICES: dict[str, tuple[str, str]] = {
 """The fourteen indices: numerator and denominator; the first three are mean lengths of sentence, T-unit and clause."""
 
 
-class StructureCounter:
-    """Counts structures in batches of trees."""
+def structure_matchers() -> list[list[TableMatcher]]:
+    """Return matchers of the patterns of each structure."""
+    return [[TableMatcher(parse_pattern(pattern)) for pattern in patterns] for patterns in PATTERNS.values()]
 
-    def __init__(self) -> None:
-        self._matchers = {
-            name: [TableMatcher(parse_pattern(pattern)) for pattern in patterns]
-            for name, patterns in PATTERNS.items()
-        }
 
-    def counts(self, trees: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Return the counts of bracket texts with a ROOT, in the order of :data:`PATTERNS`, of shape (n_trees, n_structures).
+def count_structures(trees: Sequence[str], matchers: list[list[TableMatcher]]) -> npt.NDArray[np.int64]:
+    """Return the counts of bracket texts with a ROOT, in the order of :data:`PATTERNS`, of shape (n_trees, n_structures).
 
-        Examples
-        --------
-        >>> tree = "(ROOT (S (NP (PRP I)) (VP (VBP know) (SBAR (IN that) (S (NP (PRP you)) (VP (VBP sleep)))))))"
-        >>> dict(zip(PATTERNS, StructureCounter().counts([tree])[0].tolist()))
-        {'VP': 2, 'C': 2, 'T': 1, 'DC': 1, 'CT': 1, 'CP': 0, 'CN': 1}
-        """
-        columns = []
-        for matchers in self._matchers.values():
-            counts = [matcher.counts(trees) for matcher in matchers]
-            columns.append(sum(count for count in counts if count is not None))
-        return np.array(columns).reshape(len(PATTERNS), len(trees)).T
+    Examples
+    --------
+    >>> tree = "(ROOT (S (NP (PRP I)) (VP (VBP know) (SBAR (IN that) (S (NP (PRP you)) (VP (VBP sleep)))))))"
+    >>> dict(zip(PATTERNS, count_structures([tree], structure_matchers())[0].tolist()))
+    {'VP': 2, 'C': 2, 'T': 1, 'DC': 1, 'CT': 1, 'CP': 0, 'CN': 1}
+    """
+    columns = []
+    for structure in matchers:
+        counts = [matcher.counts(trees) for matcher in structure]
+        columns.append(sum(count for count in counts if count is not None))
+    return np.array(columns).reshape(len(PATTERNS), len(trees)).T

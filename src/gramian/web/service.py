@@ -7,6 +7,8 @@ pictures.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import log
 from typing import Any
 
 from gramian import __version__
@@ -20,13 +22,19 @@ from gramian.web.explore import Explorer, Look
 from gramian.web.fields import Fields
 from gramian.web.latex import to_document, to_forest
 from gramian.web.many_trees import judged_bank, parsed_text, read_bank
-from gramian.web.readings import CANDIDATES, with_second_reading
-from gramian.web.request_cost import MOST_TREES, is_long
 from gramian.web.sequence_views import AutomatonView, DependencyView
 from gramian.web.tree_json import compare, finite, mark_first, nodes
 from gramian.web.typed_sentences import INPUTS, MOST_WORDS, Typed, read_tree, read_typed
 
 _MOST_CLUSTERS = 20
+CANDIDATES = 4
+"""Best trees among which a second reading is looked for."""
+MOST_TREES = 20
+"""Of the best ones of a sentence."""
+_LEAST_READING = 1 / 3  # probability of a second reading, relative to that of the first
+_SHORT = 0.25  # seconds; requests that take longer leave some threads to others
+_MOST_CHARACTERS = 6000  # of a request that is tokenized or read in this time
+_WORD = 2  # characters, so that estimates are rather too high
 
 
 class Service:
@@ -63,8 +71,28 @@ class Service:
             self._automaton.steps([], 2)
 
     def is_long(self, question: str, fields: Fields) -> bool:
-        """Return whether a question may take longer than a moment to answer."""
-        return is_long(question, fields, self._explorers)
+        """Return whether a question may take longer than a moment, judged by its characters: to count words takes time itself."""
+        n_characters = fields.n_characters()
+        if n_characters > _MOST_CHARACTERS or question in ("head", "automaton"):
+            return True
+        if question in ("about", "export", "rule", "compare"):
+            return False
+        if question.startswith("annotat"):
+            return question in ("annotate_next", "annotate_add")
+        if not self._explorers:
+            return True
+        model = fields.whole("model", 0, len(self._explorers) - 1, 0)
+        if question == "states":
+            return not self._explorers[model].views.is_read(fields.text("symbol"))
+        if question == "bank" and not fields.flag("judge"):
+            return False
+        models, factor = [model], 1.0
+        if question == "parse":
+            models = fields.wholes("models", len(self._explorers), [0])
+            k = CANDIDATES if fields.flag("readings") else fields.whole("k", 1, MOST_TREES, 1)
+            factor = len(fields.texts("decoders", ["max-recall"], len(DECODERS))) * (1 + k / 10)
+        n_words = n_characters // _WORD
+        return factor * sum(self._explorers[number].expected_seconds(n_words) for number in models) > _SHORT
 
     def about(self, fields: Fields) -> dict[str, Any]:
         """Return the models and options there are."""
@@ -311,3 +339,24 @@ class Service:
         if self._dependency is None:
             raise OptionError("no dependency parser was given; try: gramian serve --dependency MODEL")
         return self._dependency
+
+
+def with_second_reading(result: ParseResult) -> ParseResult:
+    """Keep of the best trees the first and a second reading; neither where there is no second reading.
+
+    A second reading has other phrases of several words, whatever their labels, and at least a third of the first tree's probability.
+    """
+    kept = [
+        other
+        for other in result.alternatives[1:]
+        if other.log_prob_tree - result.alternatives[0].log_prob_tree >= log(_LEAST_READING)
+        and _spans(other.tree) != _spans(result.tree)
+    ]
+    if not kept:
+        return replace(result, alternatives=())
+    second = max(kept, key=lambda other: other.log_prob_tree)
+    return replace(result, alternatives=(result.alternatives[0], second))
+
+
+def _spans(tree: Tree) -> set[tuple[int, int]]:
+    return {(start, end) for _, start, end in tree.spans(preterminals=False) if end - start > 1}

@@ -5,17 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sys
 
 import numpy as np
 import pytest
 from pattern_reference import count
 
 from gramian import measure_complexity
-from gramian.cli import main
-from gramian.complexity.document_measures import COUNTS, MEASURES, ComplexityMeter, intervals, measures
-from gramian.complexity.structures import INDICES, PATTERNS, StructureCounter
-from gramian.complexity.tree_measures import measure_tree
+from gramian.complexity.document_measures import (
+    COUNTS,
+    MEASURES,
+    ComplexityMeter,
+    intervals,
+    measure_tree,
+    measures,
+)
+from gramian.complexity.structures import INDICES, PATTERNS, count_structures, structure_matchers
 from gramian.search.pattern_parser import parse_pattern
 from gramian.trees import HeadRules, Tree, annotation_scheme
 
@@ -46,7 +50,7 @@ def test_the_counts_are_those_of_the_definitions():
         [sum(count(parse_pattern(text), tree) for text in texts) for texts in PATTERNS.values()]
         for tree in roots
     ]
-    assert StructureCounter().counts([str(tree) for tree in roots]).tolist() == expected
+    assert count_structures([str(tree) for tree in roots], structure_matchers()).tolist() == expected
 
 
 def test_depths_by_hand():
@@ -88,13 +92,10 @@ def test_intervals_hold_their_share_of_the_samples():
 
 
 @pytest.fixture
-def command(capsys, monkeypatch, tmp_path):
+def command(gramian, monkeypatch, tmp_path):
     def call(*arguments):
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", ["gramian", "complexity", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        return int(stop.value.code or 0), *capsys.readouterr()
+        return gramian("complexity", *arguments)
 
     return call
 
