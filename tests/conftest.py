@@ -3,13 +3,30 @@
 The examples drawn are the same in every run; ``pytest --hypothesis-profile=search`` draws new ones.
 """
 
+import sys
 from collections import Counter
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("gramian", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None)
 settings.load_profile("gramian")
+
+
+@pytest.fixture
+def gramian(capsys, monkeypatch):
+    """Run a command in this process; return its exit code, and what it writes on stdout and stderr."""
+
+    def call(*arguments):
+        from gramian.cli import main
+
+        monkeypatch.setattr(sys, "argv", ["gramian", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        return int(stop.value.code or 0), *capsys.readouterr()
+
+    return call
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from gramian.cli import main
 from gramian.grammar.compress.lowrank import compared
 from gramian.learn import EM
 from gramian.parsing.model import Model
@@ -31,17 +29,6 @@ def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "large.grammar"
     save_model(Model(learner.model_, options={"method": "em"}, metrics={"f1": 98.76}), path)
     return path
-
-
-@pytest.fixture
-def gramian(capsys, monkeypatch):
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["gramian", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return end.value.code or 0, *capsys.readouterr()
-
-    return call
 
 
 def test_a_smaller_model_that_parses_the_same(gramian, model, tmp_path):

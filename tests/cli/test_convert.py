@@ -24,15 +24,11 @@ CONLLU = "1\ta\t_\tX\tY\t_\t3\tdep\t_\t_\n2\tb\t_\tX\tY\t_\t0\troot\t_\t_\n3\tc\
 
 
 @pytest.fixture
-def convert(capsys, monkeypatch, tmp_path):
+def convert(gramian, monkeypatch, tmp_path):
     def call(content: bytes | str, *options: str) -> tuple[int, str, str]:
         (tmp_path / "input").write_bytes(content.encode() if isinstance(content, str) else content)
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", ["gramian", "convert", "input", "--to", *options])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        out, err = capsys.readouterr()
-        return int(stop.value.code or 0), out, err
+        return gramian("convert", "input", "--to", *options)
 
     return call
 
@@ -165,13 +161,11 @@ def test_a_tree_that_was_not_binarised(convert):
     assert "input:2: the root '@X' is an intermediate node" in err
 
 
-def test_stdin(capsys, monkeypatch):
+def test_stdin(gramian, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(TREES.encode()))))
-    monkeypatch.setattr(sys, "argv", ["gramian", "convert", "-", "--to", "normalised"])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    assert not stop.value.code
-    assert capsys.readouterr().out == NORMAL
+    code, out, _ = gramian("convert", "-", "--to", "normalised")
+    assert code == 0
+    assert out == NORMAL
 
 
 def test_a_deep_tree_and_a_long_sentence(convert):

@@ -5,7 +5,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from gramian.cli import app, main
+from gramian.cli import app
 
 BLOCK = """# sent_id = {number}
 # text = {noun} sleep .
@@ -34,12 +34,10 @@ def run(*arguments, text=None):
     return CliRunner().invoke(app, ["dep", *map(str, arguments)], input=text)
 
 
-def fails(monkeypatch, capsys, *arguments):
-    monkeypatch.setattr(sys, "argv", ["gramian", "dep", *map(str, arguments)])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    assert stop.value.code == 2
-    return capsys.readouterr().err
+def fails(gramian, *arguments):
+    code, _, err = gramian("dep", *arguments)
+    assert code == 2
+    return err
 
 
 def test_train_says_what_it_did(folder):
@@ -101,10 +99,10 @@ def test_tags_and_forms_that_training_never_saw_are_parsed(folder):
     assert "of the tags" not in again.stderr
 
 
-def test_a_line_without_ten_columns_is_named(folder, monkeypatch, capsys):
+def test_a_line_without_ten_columns_is_named(gramian, folder):
     broken = folder / "short.conllu"
     broken.write_text("\n\n1\ta\t_\tDET\n", encoding="utf-8")
-    message = fails(monkeypatch, capsys, "parse", broken, "-m", folder / "model")
+    message = fails(gramian, "parse", broken, "-m", folder / "model")
     assert f"{broken}:3" in message
     assert "ten columns" in message
     assert "--skip-broken" not in message
@@ -174,28 +172,28 @@ def test_draw_shows_an_automaton(folder):
     assert run("draw", "ROOT", "right", "-m", folder / "model").exit_code == 0
 
 
-def test_draw_refuses_what_it_cannot_show(folder, monkeypatch, capsys):
-    assert "no symbol 'XX'" in fails(monkeypatch, capsys, "draw", "XX", "left", "-m", folder / "model")
+def test_draw_refuses_what_it_cannot_show(gramian, folder):
+    assert "no symbol 'XX'" in fails(gramian, "draw", "XX", "left", "-m", folder / "model")
 
 
-def test_bad_input_is_one_message(folder, monkeypatch, capsys):
-    assert "no such model file" in fails(monkeypatch, capsys, "parse", "-m", folder / "nothing")
+def test_bad_input_is_one_message(gramian, folder):
+    assert "no such model file" in fails(gramian, "parse", "-m", folder / "nothing")
     broken = folder / "broken.conllu"
     broken.write_text(TREEBANK + "1\tword\n", encoding="utf-8")
-    message = fails(monkeypatch, capsys, "parse", broken, "-m", folder / "model", "-o", folder / "never")
+    message = fails(gramian, "parse", broken, "-m", folder / "model", "-o", folder / "never")
     assert f"{broken}:181" in message
     assert not (folder / "never").exists()
-    message = fails(monkeypatch, capsys, "train", broken, "-o", folder / "never")
+    message = fails(gramian, "train", broken, "-o", folder / "never")
     assert "--skip-broken" in message
     assert not (folder / "never").exists()
-    message = fails(monkeypatch, capsys, "eval", folder / "train.conllu", folder / "model")
+    message = fails(gramian, "eval", folder / "train.conllu", folder / "model")
     assert "binary" in message or "UTF-8" in message
 
 
-def test_headless_treebanks_cannot_be_learnt(folder, monkeypatch, capsys):
+def test_headless_treebanks_cannot_be_learnt(gramian, folder):
     bare = folder / "bare.conllu"
     bare.write_text("1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n\n", encoding="utf-8")
-    assert "has no head" in fails(monkeypatch, capsys, "train", bare, "-o", folder / "never")
+    assert "has no head" in fails(gramian, "train", bare, "-o", folder / "never")
 
 
 def test_parsing_does_not_import_the_learners(folder):
@@ -252,13 +250,13 @@ def test_words_without_tags_are_tagged_and_tags_can_be_replaced(folder):
     assert "NOUN\tNN\t" not in run("parse", "-m", folder / "model", "--retag", text=wrong).stdout
 
 
-def test_a_model_of_gold_tags_reads_no_text(folder, monkeypatch, capsys):
+def test_a_model_of_gold_tags_reads_no_text(gramian, folder):
     (folder / "text.txt").write_text(TEXT, encoding="utf-8")
     options = ("-o", folder / "gold", "--tags", "gold", "--set", "epochs=1", "--force")
     assert run("train", folder / "train.conllu", *options).exit_code == 0
-    message = fails(monkeypatch, capsys, "parse", folder / "text.txt", "-m", folder / "gold")
+    message = fails(gramian, "parse", folder / "text.txt", "-m", folder / "gold")
     assert "--tags predicted" in message
-    assert "no tagger" in fails(monkeypatch, capsys, "parse", "--retag", "-m", folder / "gold")
+    assert "no tagger" in fails(gramian, "parse", "--retag", "-m", folder / "gold")
 
 
 def test_known_heads_are_obeyed_and_calibration_is_scored(folder):

@@ -10,20 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from gramian.cli import main
-
 MODEL = str(Path(__file__).parents[1] / "unit" / "grammar" / "fixtures" / "version-1.grammar")
 NAMES = ["versions", "threads", "cache", "model", "kernels", "sentence"]
 
 
 @pytest.fixture
-def doctor(capsys, monkeypatch):
+def doctor(gramian):
     def call(*options: str) -> tuple[int, dict[str, dict[str, str]]]:
-        monkeypatch.setattr(sys, "argv", ["gramian", "doctor", "--json", *options])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        report = json.loads(capsys.readouterr().out)
-        code = int(stop.value.code or 0)
+        code, out, _ = gramian("doctor", "--json", *options)
+        report = json.loads(out)
         assert report["ok"] == (code == 0)
         for finding in report["findings"]:
             assert bool(finding["fix"]) != finding["ok"]
@@ -36,7 +31,7 @@ def wrong(findings: dict[str, dict[str, str]]) -> list[str]:
     return [name for name, finding in findings.items() if not finding["ok"]]
 
 
-def test_all_is_well(doctor, monkeypatch, capsys):
+def test_all_is_well(gramian, doctor, monkeypatch):
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     code, findings = doctor()
     assert (code, wrong(findings)) == (0, [])
@@ -44,11 +39,9 @@ def test_all_is_well(doctor, monkeypatch, capsys):
     assert "numba" in findings["versions"]["found"]
     assert "the bundled one" in findings["model"]["found"]
     assert "(NN doctor)" in findings["sentence"]["found"]
-    monkeypatch.setattr(sys, "argv", ["gramian", "doctor"])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    lines = capsys.readouterr().out.splitlines()
-    assert stop.value.code in (0, None)
+    code, out, _ = gramian("doctor")
+    lines = out.splitlines()
+    assert code == 0
     assert [line.split()[1] for line in lines[:-1]] == NAMES
     assert lines[-1] == "all is well"
 

@@ -3,11 +3,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-
-from gramian.cli import main
 
 GOLD = """\
 ( (S (NP-SBJ (PRP we)) (VP (VBP eat) (NP (JJ red) (NNS apples))) (. .)) )
@@ -31,19 +30,9 @@ def files(tmp_path: Path) -> tuple[str, str]:
     return str(gold), str(pred)
 
 
-def run(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str
-) -> tuple[int, str, str]:
-    monkeypatch.setattr(sys, "argv", ["gramian", "eval", *arguments])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    out, err = capsys.readouterr()
-    return int(stop.value.code or 0), out, err
-
-
 @pytest.fixture
-def evaluate(capsys, monkeypatch):
-    return lambda *arguments: run(capsys, monkeypatch, *arguments)
+def evaluate(gramian):
+    return partial(gramian, "eval")
 
 
 def test_json_has_the_promised_words(files, evaluate) -> None:

@@ -10,23 +10,18 @@ from pathlib import Path
 import pytest
 
 import gramian
-from gramian.cli import main
 from gramian.errors import OptionError
 
 MODEL = str(Path(__file__).parents[1] / "unit" / "grammar" / "fixtures" / "version-1.grammar")
 
 
 @pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
+def run(gramian, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
     def call(*words: str, given: str = "") -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
-        monkeypatch.setattr(sys, "argv", ["gramian", *words])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        out, err = capsys.readouterr()
-        return int(stop.value.code or 0), out, err
+        return gramian(*words)
 
     return call
 

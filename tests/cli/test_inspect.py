@@ -20,16 +20,12 @@ CONLLU = "1\ta\t_\tX\t_\t_\t3\tdep\t_\t_\n2\tb\t_\tX\t_\t_\t0\troot\t_\t_\n3\tc\
 
 
 @pytest.fixture
-def inspect(capsys, monkeypatch, tmp_path):
+def inspect(gramian, monkeypatch, tmp_path):
     def call(content: bytes | str, *options: str) -> tuple[int, str, str]:
         path = tmp_path / "input"
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", ["gramian", "inspect", "input", *options])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        out, err = capsys.readouterr()
-        return int(stop.value.code or 0), out, err
+        return gramian("inspect", "input", *options)
 
     return call
 
@@ -91,12 +87,10 @@ def test_bad_input_gets_one_clear_sentence(inspect, content, message):
     assert "\ntry: " in err
 
 
-def test_a_missing_file(capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(sys, "argv", ["gramian", "inspect", str(tmp_path / "none.mrg")])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    assert stop.value.code == 2
-    assert "none.mrg: cannot be opened (No such file or directory)" in capsys.readouterr().err
+def test_a_missing_file(gramian, tmp_path):
+    code, _, err = gramian("inspect", str(tmp_path / "none.mrg"))
+    assert code == 2
+    assert "none.mrg: cannot be opened (No such file or directory)" in err
 
 
 @pytest.mark.parametrize(
@@ -113,14 +107,12 @@ def test_unusual_but_right_input(inspect, text):
     assert "1 tree, " in out
 
 
-def test_a_folder(capsys, monkeypatch, tmp_path):
+def test_a_folder(gramian, tmp_path):
     for name in ("a.mrg", "b.mrg"):
         Path(tmp_path, name).write_text("(A a)")
-    monkeypatch.setattr(sys, "argv", ["gramian", "inspect", str(tmp_path)])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    assert not stop.value.code
-    assert "2 trees, 2 words" in capsys.readouterr().out
+    code, out, _ = gramian("inspect", str(tmp_path))
+    assert code == 0
+    assert "2 trees, 2 words" in out
 
 
 def test_labels_in_words(capsys, monkeypatch):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
+from functools import partial
 
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from gramian.cli import main
 from gramian.learn import EM
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import save_model
@@ -38,14 +37,8 @@ def model(tmp_path_factory):
 
 
 @pytest.fixture
-def inspect(capsys, monkeypatch):
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["gramian", "inspect", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return end.value.code or 0, *capsys.readouterr()
-
-    return call
+def inspect(gramian):
+    return partial(gramian, "inspect")
 
 
 def test_a_model_tells_how_it_was_learnt(inspect, model):

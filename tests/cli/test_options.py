@@ -80,18 +80,16 @@ def test_summaries_of_commands_fit_on_one_line(group):
     ids=" ".join,
 )
 def test_an_output_that_cannot_be_written_is_told_before_anything_is_read(
-    command, tmp_path, monkeypatch, capsys
+    gramian, command, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
     folder = (".", "cannot be written")
     if command[0] == "parse":  # which may write to a folder, if it can be made
         folder = ("/dev/null/x/", "this folder cannot be written to")
     for output, fault in (("no/such/out", "there is no folder no/such"), folder):
-        monkeypatch.setattr(sys, "argv", ["gramian", *command, "-o", output])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        assert stop.value.code == 2
-        assert capsys.readouterr().err.startswith(f"gramian: {output}: {fault}")
+        code, _, err = gramian(*command, "-o", output)
+        assert code == 2
+        assert err.startswith(f"gramian: {output}: {fault}")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -101,16 +99,14 @@ def test_an_output_that_cannot_be_written_is_told_before_anything_is_read(
     ids=lambda command: command[0],
 )
 def test_a_folder_that_cannot_be_written_to_is_told_before_anything_is_read(
-    command, tmp_path, monkeypatch, capsys
+    gramian, command, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("")
     for output in ("file", "file/below"):
-        monkeypatch.setattr(sys, "argv", ["gramian", *command, output])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        assert stop.value.code == 2
-        assert capsys.readouterr().err.startswith(f"gramian: {output}: this folder cannot be written to")
+        code, _, err = gramian(*command, output)
+        assert code == 2
+        assert err.startswith(f"gramian: {output}: this folder cannot be written to")
 
 
 def test_every_command_with_an_output_is_among_these():
@@ -140,11 +136,9 @@ def test_every_command_with_an_output_is_among_these():
     }
 
 
-def test_what_is_no_plain_file_is_written_to_and_not_replaced(monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["gramian", "sample", "-n", "1", "-o", "/dev/null"])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    assert stop.value.code == 0
+def test_what_is_no_plain_file_is_written_to_and_not_replaced(gramian):
+    code = gramian("sample", "-n", "1", "-o", "/dev/null")[0]
+    assert code == 0
     assert Path("/dev/null").is_char_device()
 
 
@@ -165,17 +159,15 @@ REPLACING = [
 
 @pytest.mark.parametrize("order", ["--force first", "--force last"])
 @pytest.mark.parametrize("command", REPLACING, ids=" ".join)
-def test_a_file_that_exists_is_replaced_only_by_force(command, order, tmp_path, monkeypatch, capsys):
+def test_a_file_that_exists_is_replaced_only_by_force(gramian, command, order, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "out").write_text("dear")
     (tmp_path / "trees.mrg").write_text("(S (NP (NNS dogs)) (VP (VBP bark)))\n")
     told = []
     for force in ((), ("--force",)):
         first, last = (force, ()) if order == "--force first" else ((), force)
-        monkeypatch.setattr(sys, "argv", ["gramian", *command, *first, "-o", "out", *last])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        told.append((stop.value.code, capsys.readouterr().err))
+        code, _, err = gramian(*command, *first, "-o", "out", *last)
+        told.append((code, err))
         if not force:
             assert (tmp_path / "out").read_text() == "dear"
     refusal = (

@@ -12,22 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from gramian.cli import main
 from gramian.trees import Tree
 
 MODEL = str(Path(__file__).parents[1] / "unit" / "grammar" / "fixtures" / "version-1.grammar")
 
 
 @pytest.fixture
-def parse(capsys, monkeypatch):
+def parse(gramian, monkeypatch):
     def call(text: str | bytes, *options: str, model: str | None = MODEL) -> tuple[int, str, str]:
         data = text.encode() if isinstance(text, str) else text
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-        monkeypatch.setattr(sys, "argv", ["gramian", "parse", *(("-m", model) if model else ()), *options])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        out, err = capsys.readouterr()
-        return int(stop.value.code or 0), out, err
+        return gramian("parse", *(("-m", model) if model else ()), *options)
 
     return call
 

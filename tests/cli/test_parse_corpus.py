@@ -9,12 +9,12 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import gramian
-from gramian.cli import main
 from gramian.parsing.model_store import save_model
 from gramian.training import TrainingSettings, train
 
@@ -25,16 +25,10 @@ COMMAND = [sys.executable, "-m", "gramian", "parse"]
 
 
 @pytest.fixture
-def parse(capsys, monkeypatch):
+def parse(gramian):
     """Run the command in this process; return its exit code, and what is printed and said."""
 
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["gramian", "parse", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        return int(stop.value.code or 0), *capsys.readouterr()
-
-    return call
+    return partial(gramian, "parse")
 
 
 @pytest.fixture

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
-from gramian.cli import main
 from gramian.parsing.model_store import load_model
 from gramian.parsing.parser import Parser
 from gramian.training.folds import CandidatesTask
@@ -22,7 +19,7 @@ def sentence(subject: str, thing: str, tool: str) -> str:
 
 
 @pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
+def run(gramian, monkeypatch, tmp_path):
     pairs = [(one, two) for one in NOUNS for two in NOUNS] * 8
     trees = [
         sentence(one, two, "hat" if place % 3 else "telescope") for place, (one, two) in enumerate(pairs)
@@ -31,11 +28,7 @@ def run(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["gramian", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        out, err = capsys.readouterr()
-        return int(stop.value.code or 0), out, err
+        return gramian(*arguments)
 
     return call
 

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import gzip
-import sys
 from pathlib import Path
 
 import pytest
 
-from gramian.cli import main
 from gramian.trees import Tree
 
 MODEL = str(Path(__file__).parents[1] / "unit" / "grammar" / "fixtures" / "version-1.grammar")
 
 
 @pytest.fixture
-def sample(capsys, monkeypatch):
+def sample(gramian):
     def call(*options: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["gramian", "sample", "-m", MODEL, *options])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        out, err = capsys.readouterr()
-        return int(stop.value.code or 0), out, err
+        return gramian("sample", "-m", MODEL, *options)
 
     return call
 

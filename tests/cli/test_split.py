@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import gzip
-import sys
 
 import pytest
-
-from gramian.cli import main
 
 LINES = [f"(A word{number})" for number in range(25)]
 
 
 @pytest.fixture
-def split(capsys, monkeypatch, tmp_path):
+def split(gramian, monkeypatch, tmp_path):
     def call(content: str, *options: str) -> tuple[int, str]:
         (tmp_path / "input").write_text(content)
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", ["gramian", "split", "input", "-o", "out", *options])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        out, err = capsys.readouterr()
+        code, out, err = gramian("split", "input", "-o", "out", *options)
         assert out == ""
-        return int(stop.value.code or 0), err
+        return code, err
 
     return call
 

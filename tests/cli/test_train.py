@@ -7,13 +7,13 @@ import json
 import re
 import sys
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from gramian.cli import main
 from gramian.errors import OptionError
 from gramian.experts import ExpertPart
 from gramian.parsing.model_store import load_model, save_model
@@ -51,18 +51,11 @@ METHODS = {
 
 
 @pytest.fixture
-def train(capsys, monkeypatch, tmp_path):
+def train(gramian, monkeypatch, tmp_path):
     (tmp_path / "trees.mrg").write_text(treebank())
     monkeypatch.chdir(tmp_path)
 
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["gramian", "train", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        out, err = capsys.readouterr()
-        return int(stop.value.code or 0), out, err
-
-    return call
+    return partial(gramian, "train")
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -319,7 +312,7 @@ def test_broken_trees_and_joined_words_are_told(train, tmp_path):
     assert "New_York" in load_model(tmp_path / "model").grammar.lexicon.words
 
 
-def test_states_are_searched_for_and_the_search_goes_on(train, capsys, monkeypatch):
+def test_states_are_searched_for_and_the_search_goes_on(gramian, train):
     arguments = [
         "trees.mrg",
         "-o",
@@ -346,10 +339,7 @@ def test_states_are_searched_for_and_the_search_goes_on(train, capsys, monkeypat
     assert train(*arguments, "search.budget=5")[0] == 0
     assert log.read_text().startswith(first)
     assert len(log.read_text().splitlines()) == 5
-    monkeypatch.setattr(sys, "argv", ["gramian", "inspect", "s.model"])
-    with pytest.raises(SystemExit):
-        main()
-    out = capsys.readouterr().out
+    out = gramian("inspect", "s.model")[1]
     assert "states searched" in " ".join(out.split())  # whatever the width of the terminal
     assert "search for states (beam, 5 candidates)" in out
 
@@ -370,7 +360,7 @@ def test_the_scheme_is_told_and_rare_words_go_by_their_tags(train):
     assert any(" " in name for name in model.grammar.lexicon.classes)
 
 
-def test_several_models(train, capsys, monkeypatch):
+def test_several_models(gramian, train):
     options = ("--ensemble-size", "3", "--states", "2", "--set", "max_iter=1", "--dev", "trees.mrg")
     code, _, err = train("trees.mrg", "-o", "many.model", *options, "--set", "noise.kind=mixed")
     assert code == 0
@@ -381,10 +371,8 @@ def test_several_models(train, capsys, monkeypatch):
     assert [member["direction"] for member in model.report["members"]] == ["right", "left", "right"]
     assert model.report["members"][2]["noise"] == "dropout"
     assert np.diag(model.report["disagreement"]).tolist() == [0, 0, 0]
-    monkeypatch.setattr(sys, "argv", ["gramian", "inspect", "many.model"])
-    with pytest.raises(SystemExit):
-        main()
-    shown = capsys.readouterr().out
+    out = gramian("inspect", "many.model")[1]
+    shown = out
     assert "3 grammars" in shown
     assert "dropout 0.05" in shown
     assert (
@@ -467,7 +455,7 @@ def test_an_expert_beside_the_grammars(train, capsys, monkeypatch):
     assert not Path("damaged.model").exists()
 
 
-def test_confidences_are_calibrated_on_trees_held_out(train, capsys, monkeypatch):
+def test_confidences_are_calibrated_on_trees_held_out(gramian, train):
     options = ("--ensemble-size", "1", "--states", "2", "--set", "max_iter=1", "--calibrate")
     code, _, err = train("trees.mrg", "-o", "calibrated.model", *options)
     assert code == 0
@@ -487,10 +475,8 @@ def test_confidences_are_calibrated_on_trees_held_out(train, capsys, monkeypatch
     assert raw.tree == sure.tree
     assert raw.confidences != sure.confidences
     assert Parser(replace(found, calibration={})).parse(words).confidences == raw.confidences
-    monkeypatch.setattr(sys, "argv", ["gramian", "inspect", "calibrated.model"])
-    with pytest.raises(SystemExit):
-        main()
-    assert "a grammar, calibrated, " in capsys.readouterr().out
+    code, out, err = gramian("inspect", "calibrated.model")
+    assert "a grammar, calibrated, " in out
     for more in (("--method", "pcfg"), ("--set", "keep_best=true", "--dev", "trees.mrg")):
         code, _, err = train("trees.mrg", "-o", "no.model", "--ensemble-size", "1", "--calibrate", *more)
         assert code == 2

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pytest
 
-from gramian.cli import main
 from gramian.errors import InputError
 from gramian.pipelines.inputs import find_inputs
 from gramian.trees import Tree
@@ -25,19 +24,6 @@ from gramian.trees import Tree
 MODEL = str(Path(__file__).parents[1] / "unit" / "grammar" / "fixtures" / "version-1.grammar")
 SENTENCES = ["the dog barks .", "the cat saw a dog .", "a cat barks ."] * 100
 BRACKETS = "(S (NP (DT the) (NN dog)) (VP (VBZ barks)))\n"
-
-
-@pytest.fixture
-def gramian(capsys, monkeypatch):
-    """Run a command in this process; return its exit code, and what it prints and says."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["gramian", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        return int(stop.value.code or 0), *capsys.readouterr()
-
-    return call
 
 
 def writer(pipe, text):

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 from gramian import edit_trees
-from gramian.cli import main
 from gramian.editing.edit_script import parse_script
 from gramian.editing.tree_edits import EditCount
 from gramian.errors import InputError
@@ -115,16 +112,13 @@ def test_scripts_that_cannot_be_read(script, line, what):
 
 
 @pytest.fixture
-def command(capsys, monkeypatch, tmp_path):
+def command(gramian, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.mrg").write_text(f"{TREE}\n(NP (PRP you))\n")
 
     def call(script, *arguments):
         (tmp_path / "x.edit").write_text(script)
-        monkeypatch.setattr(sys, "argv", ["gramian", "edit", "x.mrg", "x.edit", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        return int(stop.value.code or 0), *capsys.readouterr()
+        return gramian("edit", "x.mrg", "x.edit", *arguments)
 
     return call
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from small_nets import QUICK, SMALL, made_up_trees
 
-from gramian.cli import main
 from gramian.errors import InputError, ModelFileError, OptionError
 from gramian.experts import NeuralExpert
 from gramian.neural import NeuralModel
@@ -202,13 +201,11 @@ def test_settings_take_an_encoder_beside_a_neural_expert():
         check_settings(TrainingSettings.of({"neural.learning.encoder_rate": 1e-5}, expert="neural"))
 
 
-def test_from_the_command_line(folder, tmp_path, capsys, monkeypatch):
+def test_from_the_command_line(gramian, folder, tmp_path):
     def gramian(*arguments):
-        monkeypatch.setattr(sys, "argv", ["gramian", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        assert not end.value.code
-        return capsys.readouterr().out
+        code, out, _ = gramian(*arguments)
+        assert code == 0
+        return out
 
     sizes = {f"size.{name}": value for name, value in asdict(SMALL).items()}
     rates = {f"learning.{name}": value for name, value in asdict(QUICK).items()}

@@ -8,7 +8,6 @@ import sys
 import pytest
 
 import gramian
-from gramian.cli import main
 from gramian.errors import OptionError
 from gramian.parsing.installed_models import installed_models
 from gramian.training import TrainingSettings, train
@@ -34,13 +33,6 @@ def package(tmp_path, monkeypatch):
     return tmp_path
 
 
-def call(monkeypatch, capsys, *arguments):
-    monkeypatch.setattr(sys, "argv", ["gramian", *arguments])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    return stop.value.code or 0, *capsys.readouterr()
-
-
 def test_a_language_stands_for_its_model(package):
     parser = gramian.load("fo")
     assert parser.model.language == "fo"
@@ -49,8 +41,8 @@ def test_a_language_stands_for_its_model(package):
         gramian.load("xx")
 
 
-def test_models_are_listed_with_scores_and_licences(package, monkeypatch, capsys):
-    code, out, _ = call(monkeypatch, capsys, "models", "--json")
+def test_models_are_listed_with_scores_and_licences(gramian, package):
+    code, out, _ = gramian("models", "--json")
     listed = {one["language"]: one for one in json.loads(out)}
     assert code == 0
     assert listed["fo"]["package"] == "gramian-fo 2.0"
@@ -61,28 +53,28 @@ def test_models_are_listed_with_scores_and_licences(package, monkeypatch, capsys
     )
     assert [model.language for model in installed_models()] == sorted(listed)
     assert "xx" not in listed
-    assert "licence CC0-1.0" in call(monkeypatch, capsys, "models")[1]
+    assert "licence CC0-1.0" in gramian("models")[1]
 
 
-def test_parse_takes_a_language(package, monkeypatch, capsys):
+def test_parse_takes_a_language(gramian, package):
     (package / "text.txt").write_text("Hundurin gongur. Hundurin gongur.\n")
-    code, out, _ = call(monkeypatch, capsys, "parse", "text.txt", "-m", "fo", "-q")
+    code, out, _ = gramian("parse", "text.txt", "-m", "fo", "-q")
     assert (code, len(out.splitlines())) == (0, 2)
-    code, _, err = call(monkeypatch, capsys, "parse", "text.txt", "--language", "fo")
+    code, _, err = gramian("parse", "text.txt", "--language", "fo")
     assert (code, "--model" in err) == (2, True)
-    code, _, err = call(monkeypatch, capsys, "parse", "text.txt", "-m", "yy")
+    code, _, err = gramian("parse", "text.txt", "-m", "yy")
     assert (code, "no model of the language 'yy'" in err) == (2, True)
 
 
-def test_the_command_that_installs_a_model(package, monkeypatch, capsys):
-    code, out, _ = call(monkeypatch, capsys, "models", "install", "fr")
+def test_the_command_that_installs_a_model(gramian, package, monkeypatch):
+    code, out, _ = gramian("models", "install", "fr")
     assert (code, out) == (0, "pip install ./models/gramian-fr\n")
     called = []
     monkeypatch.setattr("subprocess.call", lambda command: called.append(command) or 3)
-    assert call(monkeypatch, capsys, "models", "install", "fr", "--run")[0] == 3
+    assert gramian("models", "install", "fr", "--run")[0] == 3
     assert called == [[sys.executable, "-m", *out.split()]]
-    assert "one of fr, id" in call(monkeypatch, capsys, "models", "install", "zz")[2]
-    assert "'list' or 'install'" in call(monkeypatch, capsys, "models", "fetch")[2]
+    assert "one of fr, id" in gramian("models", "install", "zz")[2]
+    assert "'list' or 'install'" in gramian("models", "fetch")[2]
 
 
 def test_a_file_of_that_name_comes_first(package):

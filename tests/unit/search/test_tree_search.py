@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
+from functools import partial
 
 import pytest
 
-from gramian.cli import main
 from gramian.errors import InputError
 from gramian.search.tree_search import SearchCount, count, search_trees
 
@@ -94,14 +93,8 @@ def test_what_cannot_be_searched(tmp_path):
 
 
 @pytest.fixture
-def command(capsys, monkeypatch):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["gramian", "search", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        return int(stop.value.code or 0), *capsys.readouterr()
-
-    return call
+def command(gramian):
+    return partial(gramian, "search")
 
 
 def test_the_command(corpus, command):
