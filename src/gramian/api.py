@@ -4,41 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 from gramian.base import progress_shown
 from gramian.parsing.parser import Parser
 from gramian.training.training_data import TreeSource
 from gramian.training.training_run import train as train_model
 from gramian.training.training_settings import ExpertChoice, Method, TrainingSettings
-
-
-class OtherSettings(TypedDict, total=False):
-    """The settings of :func:`train` that are rarely needed and have no dot in their names."""
-
-    allocation: str
-    attribution: str | None
-    backoff: float
-    compress: bool
-    cycles: int
-    device: str | None
-    folds: int
-    growth: float
-    heads: str
-    keep_best: bool
-    least: float
-    lexicon: str
-    max_iter: int
-    merge: float
-    merge_steps: int
-    paper: str | None
-    skip_broken: bool
-    smooth_steps: int
-    spacing_conllu: str | Path | None
-    split_steps: int
-    start: Any
-    tagged_corpus: str | Path | None
-    unsmoothed: int
 
 
 def train(
@@ -60,7 +32,7 @@ def train(
     scheduler: str | None = None,
     checkpoint: str | Path | None = None,
     verbose: bool = False,
-    **others: Unpack[OtherSettings],
+    **others: Any,
 ) -> Parser:
     """Train a parser on trees; saved, it has the same bytes as the output of ``gramian train``.
 
@@ -73,8 +45,7 @@ def train(
     method, n_states, ensemble_size, expert, rerank, calibrate, text, preset, language, random_state
         The usual settings; see :class:`gramian.training.TrainingSettings`.
     settings : mapping of str to object, optional
-        All other settings by the names that ``gramian train --list-settings`` prints, such as ``{"clustering.rank": 16}``. Those without
-        a dot can also be given as arguments.
+        All other settings by the names that ``gramian train --list-settings`` prints, such as ``{"clustering.rank": 16}``.
     n_jobs : int
         Number of threads, or of processes if the model has several parts; the model is the same.
     scheduler : str, optional
@@ -83,6 +54,8 @@ def train(
         Beside a file of this name, finished parts of the work are kept; after an interruption, the same call resumes.
     verbose : bool
         Show progress on stderr.
+    **others
+        Settings without a dot in their names, such as ``max_iter=20``.
 
     Returns
     -------
