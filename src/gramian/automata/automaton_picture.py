@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from html import unescape
 from typing import NamedTuple
 
-from gramian.automata.export import Edge, edges
+from gramian.automata.exchange import Edge, edges
 from gramian.automata.pdfa import PDFA
 from gramian.automata.weighted_automaton import WFA
 from gramian.errors import OptionError

@@ -197,19 +197,6 @@ class Basis:
 class BasisOptions:
     """How a basis is chosen from a sample.
 
-    Parameters
-    ----------
-    kind : "frequent", "ends", "symbols", "all", "matching" or "greedy"
-        The most frequent substrings; the most frequent beginnings and endings; the symbols; all strings; a maximum matching of frequent
-        strings; those frequent strings that add most to what others span.
-    size : int or "auto"
-        Number of prefixes and of suffixes, but of symbols and all strings. "auto" lets :class:`~gramian.automata.SpectralWFA` try several
-        if it chooses the number of states too, and is 500 otherwise.
-    max_length : int
-        The longest string of the basis.
-    empty : bool
-        Whether the basis has the empty string, which a matching always has; published experiments with automata leave it out.
-
     Examples
     --------
     >>> sample = Sequences.from_strings(["ab", "abab"])
@@ -222,9 +209,15 @@ class BasisOptions:
     kind: Literal["frequent", "ends", "symbols", "all", "matching", "greedy"] = option(
         OneOf("frequent", "ends", "symbols", "all", "matching", "greedy"), default="frequent"
     )
+    """The most frequent substrings; the most frequent beginnings and endings; the symbols; all strings; a maximum matching of frequent
+    strings; those frequent strings that add most to what others span."""
     size: int | Literal["auto"] = option(Either(Whole(1), OneOf("auto")), default="auto")
+    """Number of prefixes and of suffixes, but of symbols and all strings. "auto" lets :class:`~gramian.automata.SpectralWFA` try several
+    if it chooses the number of states too, and is 500 otherwise."""
     max_length: int = option(Whole(0), default=4)
+    """The longest string of the basis."""
     empty: bool = option(Boolean(), default=True)
+    """Whether the basis has the empty string, which a matching always has; published experiments with automata leave it out."""
 
     def choose(self, sample: Sequences, size: int, statistic: Statistic = "substring") -> Basis:
         """Return the basis of `size` strings."""

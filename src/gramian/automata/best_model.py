@@ -48,20 +48,6 @@ class Candidate:
 class BestModel(SequenceLearner):
     """A mixture of automata and an n-gram model, chosen and weighed on a slice of the training strings.
 
-    Parameters
-    ----------
-    n_states : "auto" or int
-        States of the automata; "auto" tries several numbers.
-    held_out, alphabet, n_jobs, verbose, random_state
-        As for :class:`gramian.automata.sequence_learner.SequenceLearner`.
-
-    Attributes
-    ----------
-    model_ : Mixture, WFA or PDFA
-        The distribution learnt; a mixture unless one model has all the weight.
-    candidates_ : tuple of Candidate
-        What competed, the best first.
-
     Examples
     --------
     >>> strings = ["ab" * (i % 4) for i in range(200)]
@@ -71,8 +57,11 @@ class BestModel(SequenceLearner):
     """
 
     n_states: int | Literal["auto"] = option(Either(Whole(1), OneOf("auto")), default="auto")
+    """States of the automata; "auto" tries several numbers."""
     candidates_: tuple[Candidate, ...] = field(init=False)
+    """What competed, the best first."""
     model_: Mixture | WFA | PDFA = field(init=False)
+    """The distribution learnt; a mixture unless one model has all the weight."""
 
     def _learn(self, sample: Sequences) -> Mixture | WFA | PDFA:
         forest = PrefixForest.from_sample(sample)

@@ -19,21 +19,14 @@ from gramian.value_types import Number, Whole, option, options, or_none
 
 @options
 class Completion:
-    """How Hankel blocks are completed.
-
-    Attributes
-    ----------
-    least : int, optional
-        Strings seen less often are unknown; 0 makes all known, so that noise is taken away and nothing filled in. None: no completion.
-    penalty : float
-        What singular values cost, as a share of the largest.
-    max_iter : int
-        Steps of the solver.
-    """
+    """How Hankel blocks are completed."""
 
     least: int | None = option(or_none(Whole(0)), default=None)
+    """Strings seen less often are unknown; 0 makes all known, so that noise is taken away and nothing filled in. None: no completion."""
     penalty: float = option(Number(0), default=1e-4)
+    """What singular values cost, as a share of the largest."""
     max_iter: int = option(Whole(1), default=100)
+    """Steps of the solver."""
 
 
 def completed_blocks(blocks: HankelBlocks, n_strings: int, completion: Completion) -> HankelBlocks:

@@ -73,26 +73,6 @@ def convex_operators(
 class ConvexWFA(SequenceLearner):
     """A weighted automaton by convex optimisation, which has a penalty where the spectral method has a rank.
 
-    Parameters
-    ----------
-    n_states : int or "auto"
-        "auto" keeps a state for each suffix; fewer are the leading directions of the operators.
-    penalty : float or "auto"
-        What the singular values of the operators cost; "auto" takes what gives held-out strings the highest likelihood.
-    statistic : "substring", "prefix" or "string"
-        What is counted.
-    basis : BasisOptions
-        How the basis is chosen; it must have the empty string.
-    max_iter : int
-        Steps of the solver.
-    held_out, alphabet, n_jobs, verbose, random_state
-        As for :class:`gramian.automata.sequence_learner.SequenceLearner`.
-
-    Attributes
-    ----------
-    model_ : WFA
-        The automaton learnt, computing string weights whatever was counted; no distribution, as that of the spectral method.
-
     References
     ----------
     Borja Balle, Ariadna Quattoni and Xavier Carreras (2012). Local loss optimization in operator models: a new insight into spectral
@@ -106,12 +86,18 @@ class ConvexWFA(SequenceLearner):
     """
 
     n_states: int | Literal["auto"] = option(Either(Whole(1), OneOf("auto")), default="auto")
+    """With "auto", one for each suffix; fewer are the leading directions of the operators."""
     _: KW_ONLY
     penalty: float | Literal["auto"] = option(Either(Number(0), OneOf("auto")), default="auto")
+    """What the singular values of the operators cost; "auto" takes what gives held-out strings the highest likelihood."""
     statistic: Statistic = option(OneOf("substring", "prefix", "string"), default="substring")
+    """What is counted."""
     basis: BasisOptions = option(InstanceOf(BasisOptions), default=BasisOptions(size=50))
+    """How the basis is chosen; it must have the empty string."""
     max_iter: int = option(Whole(1), default=1000)
+    """Steps of the solver."""
     model_: WFA = field(init=False)
+    """The automaton learnt, computing string weights whatever was counted; no distribution, as that of the spectral method."""
 
     def _learn(self, sample: Sequences) -> WFA:
         penalty = self.penalty

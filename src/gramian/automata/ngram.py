@@ -28,21 +28,6 @@ _ORDERS = (1, 2, 3, 4, 5, 6)
 class NGram(SequenceLearner):
     """An n-gram model with the start and the end of strings.
 
-    Parameters
-    ----------
-    order : int or "auto"
-        Symbols that matter for a prediction, the predicted one included: 1 unigram, 2 bigram, 3 trigram. "auto" takes the order up to 6
-        that gives held-out strings the highest likelihood.
-    smoothing : "kneser-ney" or "none"
-        Interpolation with shorter contexts, or relative frequencies after the longest context that was seen.
-    held_out, alphabet, n_jobs, verbose, random_state
-        As for :class:`gramian.automata.sequence_learner.SequenceLearner`.
-
-    Attributes
-    ----------
-    model_ : PDFA
-        The model learnt; its states are contexts.
-
     Examples
     --------
     >>> model = NGram(2, smoothing="none").fit(["ab", "aab"]).model_
@@ -51,9 +36,13 @@ class NGram(SequenceLearner):
     """
 
     order: int | Literal["auto"] = option(Either(Whole(1), OneOf("auto")), default=3)
+    """Symbols that matter for a prediction, the predicted one included: 1 unigram, 2 bigram, 3 trigram. "auto" takes the order up to 6
+    that gives held-out strings the highest likelihood."""
     _: KW_ONLY
     smoothing: Literal["kneser-ney", "none"] = option(OneOf("kneser-ney", "none"), default="kneser-ney")
+    """Interpolation with shorter contexts, or relative frequencies after the longest context that was seen."""
     model_: PDFA = field(init=False)
+    """The model learnt; its states are contexts."""
 
     def _learn(self, sample: Sequences) -> PDFA:
         order = self.order

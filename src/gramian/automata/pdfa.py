@@ -6,7 +6,7 @@ n-gram models and the DFA approximation of an automaton are of this kind. State 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -104,7 +104,3 @@ class PDFA(SequenceModel):
         state, symbol = np.nonzero(self.successor >= 0)
         transitions[symbol, state, self.successor[state, symbol]] = self.probability[state, symbol]
         return WFA(np.eye(n)[0], self.probability[:, -1], transitions, self.alphabet)
-
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays by name, as a model file holds them."""
-        return {"successor": self.successor, "probability": self.probability}

@@ -28,34 +28,6 @@ class PNFAEM(SequenceLearner):
 
     Equal strings and equal prefixes are merged, so that an iteration costs one pass over the distinct prefixes.
 
-    Parameters
-    ----------
-    n_states : int or "auto"
-        "auto" takes the number, of 4 to 64, that gives held-out strings the highest likelihood after 50 iterations.
-    start : "random", "spectral" or WFA
-        Where EM begins; a WFA must be a PNFA.
-    n_restarts : int
-        Random starts; the one with the highest likelihood is kept.
-    max_iter : int
-        Iterations from each start.
-    tolerance : float
-        Stop when the log-likelihood per string gains less than this.
-    pseudo_count : float
-        Added to every expected count: a Dirichlet prior, under which no string has probability zero.
-    structure : "joint" or "factored"
-        One distribution over (symbol, next state) for each state, or the product of two (a hidden Markov model).
-    held_out, alphabet, n_jobs, verbose, random_state
-        As for :class:`gramian.automata.sequence_learner.SequenceLearner`.
-
-    Attributes
-    ----------
-    model_ : WFA
-        The automaton learnt, a PNFA.
-    log_likelihood_ : float
-        Of the training strings, before the last maximisation step.
-    log_likelihoods_ : list of float
-        The same for every iteration of the best start.
-
     Examples
     --------
     >>> strings = ["ab", "abab", "", "ab"] * 10
@@ -65,18 +37,28 @@ class PNFAEM(SequenceLearner):
     """
 
     n_states: int | Literal["auto"] = option(Either(Whole(1), OneOf("auto")), default=10)
+    """With "auto", the number, of 4 to 64, that gives held-out strings the highest likelihood after 50 iterations."""
     _: KW_ONLY
     start: Literal["random", "spectral"] | WFA = option(
         Either(OneOf("random", "spectral"), InstanceOf(WFA)), default="random"
     )
+    """Where EM begins; a WFA must be a PNFA."""
     n_restarts: int = option(Whole(1), default=1)
+    """Random starts; the one with the highest likelihood is kept."""
     max_iter: int = option(Whole(1), default=100)
+    """Iterations from each start."""
     tolerance: float = option(Number(), default=1e-6)
+    """Stop when the log-likelihood per string gains less than this."""
     pseudo_count: float = option(Number(0), default=0.0)
+    """Added to every expected count: a Dirichlet prior, under which no string has probability zero."""
     structure: Structure = option(OneOf("joint", "factored"), default="joint")
+    """One distribution over (symbol, next state) for each state, or the product of two (a hidden Markov model)."""
     log_likelihood_: float = field(init=False)
+    """Of the training strings, before the last maximisation step."""
     log_likelihoods_: list[float] = field(init=False)
+    """The same for every iteration of the best start."""
     model_: WFA = field(init=False)
+    """The automaton learnt, a PNFA."""
 
     def _learn(self, sample: Sequences) -> WFA:
         n_states = self._chosen_states(sample) if self.n_states == "auto" else self.n_states

@@ -34,11 +34,17 @@ _FREQUENT = 1e-3  # of all cuts, those after a prefix that may become a state
 _SLICES = 20  # random combinations of symbols
 
 
+@estimator
 class _MomentLearner(SequenceLearner):
     """Chooses the number of states on held-out strings."""
 
-    n_states: int | Literal["auto"]
-    basis: BasisOptions
+    n_states: int | Literal["auto"] = option(Either(Whole(1), OneOf("auto")), default="auto")
+    """With "auto", the number that gives held-out strings the highest likelihood."""
+    _: KW_ONLY
+    basis: BasisOptions = option(InstanceOf(BasisOptions), default=BasisOptions(size=300))
+    """How the strings of past and future are chosen."""
+    model_: WFA = field(init=False)
+    """A PNFA; that of a hidden Markov model has next states that do not depend on the symbol."""
 
     def _learn(self, sample: Sequences) -> WFA:
         if self.n_states != "auto":
@@ -64,31 +70,12 @@ class _MomentLearner(SequenceLearner):
 class ConstrainedWFA(_MomentLearner):
     """A probabilistic automaton by least squares under constraints.
 
-    Parameters
-    ----------
-    n_states : int or "auto"
-        "auto" takes the number that gives held-out strings the highest likelihood.
-    basis : BasisOptions
-        How the basis is chosen.
-    held_out, alphabet, n_jobs, verbose, random_state
-        As for :class:`gramian.automata.sequence_learner.SequenceLearner`.
-
-    Attributes
-    ----------
-    model_ : WFA
-        A PNFA.
-
     Examples
     --------
     >>> strings = ["ab" * (i % 3) for i in range(30)]
     >>> ConstrainedWFA(4).fit(strings).model_.is_probabilistic()
     True
     """
-
-    n_states: int | Literal["auto"] = option(Either(Whole(1), OneOf("auto")), default="auto")
-    _: KW_ONLY
-    basis: BasisOptions = option(InstanceOf(BasisOptions), default=BasisOptions(size=300))
-    model_: WFA = field(init=False)
 
     def _models(self, blocks: HankelBlocks, first: Array, ranks: Iterable[int]) -> list[WFA]:
         from scipy.optimize import nnls
@@ -120,31 +107,12 @@ class ConstrainedWFA(_MomentLearner):
 class TensorHMM(_MomentLearner):
     """A hidden Markov model by tensor decomposition of past, symbol and future.
 
-    Parameters
-    ----------
-    n_states : int or "auto"
-        "auto" takes the number that gives held-out strings the highest likelihood.
-    basis : BasisOptions
-        The strings of past and future.
-    held_out, alphabet, n_jobs, verbose, random_state
-        As for :class:`gramian.automata.sequence_learner.SequenceLearner`.
-
-    Attributes
-    ----------
-    model_ : WFA
-        A PNFA whose next state does not depend on the symbol.
-
     Examples
     --------
     >>> strings = ["ab" * (i % 3) for i in range(30)]
     >>> TensorHMM(3).fit(strings).model_.is_probabilistic()
     True
     """
-
-    n_states: int | Literal["auto"] = option(Either(Whole(1), OneOf("auto")), default="auto")
-    _: KW_ONLY
-    basis: BasisOptions = option(InstanceOf(BasisOptions), default=BasisOptions(size=300))
-    model_: WFA = field(init=False)
 
     def _models(self, blocks: HankelBlocks, first: Array, ranks: Iterable[int]) -> list[WFA]:
         factors = spectral_factors(blocks, max(ranks))

@@ -67,20 +67,6 @@ def normalised(automaton: WFA) -> WFA:
 class QuadraticWFA(SequenceLearner):
     """A distribution over strings that is the square of a function of low rank.
 
-    Parameters
-    ----------
-    n_states : int or "auto"
-        The rank of the function; "auto" takes the one that gives held-out strings the highest likelihood.
-    basis : BasisOptions
-        How the basis is chosen.
-    held_out, alphabet, n_jobs, verbose, random_state
-        As for :class:`gramian.automata.sequence_learner.SequenceLearner`.
-
-    Attributes
-    ----------
-    model_ : WFA
-        With ``n (n + 1) / 2`` states; its weights may be negative, those of strings are not.
-
     References
     ----------
     Raphaël Bailly (2011). Quadratic weighted automata: spectral algorithm and likelihood maximization. ACML.
@@ -93,9 +79,12 @@ class QuadraticWFA(SequenceLearner):
     """
 
     n_states: int | Literal["auto"] = option(Either(Whole(1), OneOf("auto")), default="auto")
+    """The rank of the function; "auto" takes the one that gives held-out strings the highest likelihood."""
     _: KW_ONLY
     basis: BasisOptions = option(InstanceOf(BasisOptions), default=BasisOptions("ends", 300, 20))
+    """How the basis is chosen."""
     model_: WFA = field(init=False)
+    """With ``n (n + 1) / 2`` states; its weights may be negative, those of strings are not."""
 
     def _learn(self, sample: Sequences) -> WFA:
         rank = self.n_states

@@ -23,33 +23,19 @@ _PATIENCE = 3  # epochs without a gain on held-out strings
 
 @estimator
 class RecurrentLearner(SequenceLearner):
-    """An LSTM by stochastic gradients with early stopping on held-out strings; training requires PyTorch.
-
-    Parameters
-    ----------
-    n_states : int
-        Size of the state vector, and of the symbols' vectors.
-    dropout : float
-        Share of the inputs and outputs of the LSTM that are dropped in training.
-    learning_rate : float
-        Of Adam; halved after each epoch without a gain.
-    max_iter : int
-        Epochs at most.
-    held_out, alphabet, n_jobs, verbose, random_state
-        As for :class:`gramian.automata.sequence_learner.SequenceLearner`.
-
-    Attributes
-    ----------
-    model_ : RecurrentModel
-        The network of the best epoch.
-    """
+    """An LSTM by stochastic gradients with early stopping on held-out strings; training requires PyTorch."""
 
     n_states: int = option(Whole(1), default=128)
+    """Size of the state vector, and of the symbols' vectors."""
     _: KW_ONLY
     dropout: float = option(Number(0, 0.9), default=0.3)
+    """Share of the inputs and outputs of the LSTM that are dropped in training."""
     learning_rate: float = option(Number(above=0), default=4e-3)
+    """Of Adam; halved after each epoch without a gain."""
     max_iter: int = option(Whole(1), default=40)
+    """Epochs at most."""
     model_: RecurrentModel = field(init=False)
+    """The network of the best epoch."""
 
     def _learn(self, sample: Sequences) -> RecurrentModel:
         try:

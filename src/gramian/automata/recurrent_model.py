@@ -110,18 +110,6 @@ class RecurrentModel(SequenceModel):
         """Raise an OptionError: the states of a network are not finitely many."""
         raise OptionError("a recurrent model is not an automaton; try: 'gramian wfa extract'")
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays by name, as a model file holds them."""
-        names = (
-            "embedding",
-            "input_weights",
-            "recurrent_weights",
-            "gate_bias",
-            "output_weights",
-            "output_bias",
-        )
-        return {name: getattr(self, name) for name in names}
-
 
 def _sigmoid(values: Floats) -> Floats:
     half = np.float32(0.5)

@@ -17,21 +17,7 @@ _LONGEST = 100_000  # symbols of a string
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SequenceLearner(Estimator):
-    """Base of the learners of sequence models.
-
-    Parameters
-    ----------
-    held_out : float
-        Share of the strings on which "auto" chooses; :class:`gramian.automata.BestModel` takes at most 4,000 of them.
-    alphabet : sequence of str or int, optional
-        The symbols; without it, those of the training strings.
-    n_jobs : int, optional
-        Threads; -1 for one a processor. The result does not depend on it.
-    verbose : bool
-        Show progress.
-    random_state : int
-        The same number gives the same model.
-    """
+    """Base of the learners of sequence models."""
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         "held_out": Number(above=0, below=1),
@@ -39,10 +25,15 @@ class SequenceLearner(Estimator):
         "alphabet": or_none(Each(Either(InstanceOf(str), Whole()))),
     }
     held_out: float = 0.1
+    """Share of the strings on which "auto" chooses; :class:`gramian.automata.BestModel` takes at most 4,000 of them."""
     alphabet: tuple[Symbol, ...] | None = None
+    """The symbols; without it, those of the training strings."""
     n_jobs: int | None = None
+    """Threads; -1 for one a processor. The result does not depend on it."""
     verbose: bool = False
+    """Show progress."""
     random_state: int = 0
+    """The same number gives the same model."""
     model_: Any = field(init=False)
 
     def fit(self, strings: Strings, y: None = None) -> Self:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
@@ -63,9 +64,10 @@ class SequenceModel(ABC):
     def to_wfa(self) -> WFA:
         """Return the same function as one weighted automaton."""
 
-    @abstractmethod
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays by name, as a model file holds them."""
+        """Return the arrays by name, as a model file holds them: all fields of the model but its alphabet."""
+        names = [field.name for field in fields(cast("Any", self)) if field.name != "alphabet"]
+        return {name: getattr(self, name) for name in names}
 
     def _header(self) -> dict[str, Any]:
         """Return what a model file holds beside the arrays."""

@@ -95,33 +95,6 @@ def spectral_factors(
 class SpectralWFA(SequenceLearner):
     """A weighted automaton by spectral learning.
 
-    Parameters
-    ----------
-    n_states : int or "auto"
-        The rank; "auto" takes the one that gives held-out strings the highest likelihood.
-    statistic : "substring", "prefix" or "string"
-        What is counted; long strings and short basis strings want substrings.
-    basis : BasisOptions or Basis
-        How the basis is chosen; or any basis.
-    completion : Completion
-        Fill in what was seen too rarely so that the blocks are nearly of low rank; see :mod:`gramian.automata.completion`.
-    scaled : bool
-        Divide rows and columns by the square root of their frequency; helps next-symbol prediction.
-    minimum_mass : float
-        Drop directions whose singular value is a smaller share of the sum of those computed.
-    repair : "em", "cluster", "clip" or None
-        How to make a true distribution of the result: by clustering its state vectors and EM from there; by
-        clustering alone; by clipping negative weights in a suitable basis; or not at all.
-    held_out, alphabet, n_jobs, verbose, random_state
-        As for :class:`gramian.automata.sequence_learner.SequenceLearner`.
-
-    Attributes
-    ----------
-    model_ : WFA
-        The automaton learnt, computing string weights whatever was counted.
-    diagnostics_ : SpectralDiagnostics
-        Of the automaton before repair.
-
     Examples
     --------
     >>> strings = ["ab" * (i % 3) for i in range(30)]
@@ -133,19 +106,29 @@ class SpectralWFA(SequenceLearner):
     """
 
     n_states: int | Literal["auto"] = option(Either(Whole(1), OneOf("auto")), default="auto")
+    """The rank; "auto" takes the one that gives held-out strings the highest likelihood."""
     _: KW_ONLY
     statistic: Statistic = option(OneOf("substring", "prefix", "string"), default="substring")
+    """What is counted; long strings and short basis strings want substrings."""
     basis: BasisOptions | Basis = option(
         Either(InstanceOf(BasisOptions), InstanceOf(Basis)), default=BasisOptions()
     )
+    """How the basis is chosen; or any basis."""
     completion: Completion = option(InstanceOf(Completion), default=Completion())
+    """Fill in what was seen too rarely so that the blocks are nearly of low rank; see :mod:`gramian.automata.completion`."""
     scaled: bool = option(Boolean(), default=False)
+    """Divide rows and columns by the square root of their frequency; helps next-symbol prediction."""
     minimum_mass: float = option(Number(0, 1), default=0.0)
+    """Drop directions whose singular value is a smaller share of the sum of those computed."""
     repair: Literal["clip", "cluster", "em"] | None = option(
         OneOf("em", "cluster", "clip", None), default="em"
     )
+    """How to make a true distribution of the result: by clustering its state vectors and EM from there; by clustering alone; by clipping
+    negative weights in a suitable basis; or not at all."""
     diagnostics_: SpectralDiagnostics = field(init=False)
+    """Of the automaton before repair."""
     model_: WFA = field(init=False)
+    """The automaton learnt, computing string weights whatever was counted."""
 
     def _learn(self, sample: Sequences) -> WFA:
         size, rank = self._choose(sample)

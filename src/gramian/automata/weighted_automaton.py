@@ -250,10 +250,6 @@ class WFA(SequenceModel):
         """Return this automaton."""
         return self
 
-    def arrays(self) -> dict[str, Array]:
-        """Return the arrays by name, as a model file holds them."""
-        return {"initial": self.initial, "final": self.final, "transitions": self.transitions}
-
 
 def _reachable(start: Array, transitions: Array, tolerance: float) -> Array:
     """Orthonormal columns that span start, start A_s, start A_s A_t, ..."""

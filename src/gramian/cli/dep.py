@@ -235,7 +235,7 @@ def draw(
     """
     from gramian.automata.automaton_picture import to_svg
     from gramian.automata.dfa import dfa_approximation
-    from gramian.automata.export import to_dot
+    from gramian.automata.exchange import to_dot
     from gramian.dependency.dependency_parser import DependencyParser
     from gramian.dependency.head_sequences import head_sequences, projective
     from gramian.dependency.split_head_automata import LEFT, RIGHT

@@ -209,7 +209,7 @@ def draw(
     from gramian.automata import load_sequence_model
     from gramian.automata.automaton_picture import to_svg, to_tikz
     from gramian.automata.dfa import dfa_approximation, typical_strings
-    from gramian.automata.export import to_dot, to_openfst
+    from gramian.automata.exchange import to_dot, to_openfst
     from gramian.automata.hankel_picture import hankel_to_svg, picture_blocks
     from gramian.automata.mixture import Mixture
     from gramian.io.output import check_output, is_written_through, write_lines

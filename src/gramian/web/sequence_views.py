@@ -12,7 +12,7 @@ import numpy as np
 
 from gramian.automata import WFA, load_sequence_model
 from gramian.automata.automaton_picture import to_svg
-from gramian.automata.export import edges
+from gramian.automata.exchange import edges
 from gramian.automata.mixture import Mixture
 from gramian.automata.pdfa import PDFA
 from gramian.automata.sequence_model import SequenceModel

@@ -14,7 +14,7 @@ import pytest
 from gramian.automata import PDFA, WFA, Mixture, NGram, Sequences, load_sequence_model
 from gramian.automata.automaton_picture import to_svg, to_tikz
 from gramian.automata.dfa import dfa_approximation, group_average
-from gramian.automata.export import to_dot, to_openfst
+from gramian.automata.exchange import to_dot, to_openfst
 from gramian.automata.hankel_picture import hankel_to_svg, picture_blocks
 from gramian.automata.mixture import mixture_weights
 from gramian.errors import ModelFileError, OptionError
