@@ -1,8 +1,8 @@
 """How well a model parses what people write: 300 sentences of our own, annotated by hand in Penn style.
 
-    python -m benchmarks.everyday [MODEL]
+    python -m benchmarks.everyday [MODEL] [--keep-case]
 
-Without MODEL, the one that comes with gramian. Words are given, tags are predicted. Prints one JSON object: F1 by EVALB and exact trees,
+Without MODEL, the one that comes with gramian. --keep-case parses title case and capitals as they are. Words are given, tags are predicted. Prints one JSON object: F1 by EVALB and exact trees,
 by kind and for all, for three parts: 200 sentences of twenty kinds (``kinds``), 50 of ten kinds that are hard to parse (``weak``), and 50
 more of the latter that no decision about a model may look at (``unseen``). The bank is small and was annotated by one person.
 """
@@ -29,11 +29,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("model", nargs="?")
-    model = options.parse_args().model
+    options.add_argument("--keep-case", action="store_true")
+    given = options.parse_args()
+    model = given.model
 
     import gramian
 
-    parser = gramian.load(model)
+    parser = gramian.load(model, restore_case=not given.keep_case)
     parts = {}
     for part, folder in PARTS.items():
         kinds = {path.stem: list(gramian.read_trees(path)) for path in sorted((DATA / folder).glob("*.mrg"))}
