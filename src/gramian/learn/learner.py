@@ -127,7 +127,8 @@ class Learner(Estimator):
     _: KW_ONLY
     lexicon: LexiconChoice = option(LEXICON, default="auto")
     """"suffix": states of rare words are shrunk towards those of words that look alike. "tag": rare words are told apart by their tag
-    alone. "pos": likewise, and nothing is smoothed. "auto": by suffix in Penn-style English, by tag elsewhere."""
+    alone. "pos": likewise, and nothing is smoothed. "signature": like "pos", by tag, shape and suffix. "auto": by suffix in
+    Penn-style English, by tag elsewhere."""
     n_jobs: int | None = None
     """Threads, -1 for all processors; the grammar does not depend on it."""
     verbose: bool = False
