@@ -111,6 +111,21 @@ def _seconds(results: Results, cell: str) -> list[Entry]:
     return [results.value(cell.format(way), "training_seconds", 1) for way in _ways(results)]
 
 
+def _lines(
+    results: Results, cell: str, numbers: list[int], kind: str = "", metric: str = _METRIC
+) -> list[Line]:
+    """Return a line for every setting; `cell` has fields for the setting and for the number."""
+    return [
+        results.line(f"{WAYS[way]}{kind}", [(n, cell.format(way, n)) for n in numbers], metric)
+        for way in _ways(results)
+    ]
+
+
+def _words_alone(results: Results, cell: str, numbers: list[int], kind: str = "") -> list[Line]:
+    points = [(n, cell.format("best", n)) for n in numbers]
+    return [results.line(f"{WAYS['best']}{kind}, words alone", points, f"words_{_METRIC}")]
+
+
 def _size_section(results: Results) -> Section:
     trained, ways = _numbers(results, "size/"), _ways(results)
     rows: list[list[Entry]] = []
@@ -123,24 +138,20 @@ def _size_section(results: Results) -> Section:
     columns = [*_columns(results, *names[:3]), *(f"seconds, {WAYS[way]}" for way in ways)]
     caption = f"{_SCORE} by size of the training set, and processor seconds of training with 8 states"
 
-    def line(way: str, states: int, metric: str = _METRIC) -> Line:
-        label = f"{WAYS[way]}, {f'{states} states' if states > 1 else 'no states'}"
-        label += ", words alone" * metric.startswith("words_")
-        return results.line(label, [(size, f"size/{way}/{size}/{states}") for size in trained], metric)
-
     def figure(number: int, caption: str, y: str, lines: list[Line], log_x: bool = True) -> Figure:
         text = f"Figure {number}: size and {caption}"
         return Figure(f"figure-{number}", text, "sentences", y, lines, log_x=log_x)
 
-    with_states, without = ([line(way, states) for way in ways] for states in (STATES, 1))
+    with_states = _lines(results, f"size/{{}}/{{}}/{STATES}", trained, ", 8 states")
+    without = _lines(results, "size/{}/{}/1", trained, ", no states")
+    alone = _words_alone(results, f"size/{{}}/{{}}/{STATES}", trained, ", 8 states")
+    times = _lines(results, f"size/{{}}/{{}}/{STATES}", trained, metric="training_seconds")
     theirs = [published_line(f"published, {names[k]}", "thesis", "figure-13", k) for k in (1, 2)]
-    alone = line("best", STATES, f"words_{_METRIC}")
-    times = [line(way, STATES, "training_seconds") for way in ways]
     hours = "training time (the thesis: half an hour to 5.5 hours)"
     text = f"8 states for every label, or none; sizes are scaled to the treebank. {_SAME}"
     parts: list[Table | Figure] = [
         Table("figure-13", caption, columns, rows, published),
-        figure(14, "accuracy, 8 states", _SCORE, [*with_states, alone, theirs[0]]),
+        figure(14, "accuracy, 8 states", _SCORE, [*with_states, *alone, theirs[0]]),
         figure(15, "accuracy, with 8 states and without", _SCORE, [*with_states, *without, *theirs]),
         figure(16, hours, "processor seconds", times, log_x=False),
     ]
@@ -173,20 +184,17 @@ def _states_section(results: Results) -> Section:
         *(f"not derived, {WAYS[way]}" for way in ways),
     ]
 
-    def line(way: str, metric: str, kind: str = "") -> Line:
-        return results.line(f"{WAYS[way]}{kind}", [(n, f"states/{way}/{n}") for n in numbers], metric)
-
     def figure(number: int, caption: str, y: str, lines: list[Line]) -> Figure:
         return Figure(f"figure-{number}", f"Figure {number}: states{caption}", "states", y, lines)
 
-    kinds = {", unlabelled": (_METRIC, 1), ", labelled": (_LABELLED, 2)}
-    accuracy = [*(line(way, _METRIC) for way in ways), line("best", f"words_{_METRIC}", ", words alone")]
-    both = [line(way, metric, kind) for way in ways for kind, (metric, _) in kinds.items()]
-    theirs = [
-        published_line(f"published{kind}", "thesis", "figure-17", column)
-        for kind, (_, column) in kinds.items()
+    cell = "states/{}/{}"
+    accuracy = [*_lines(results, cell, numbers), *_words_alone(results, cell, numbers)]
+    both = [
+        *_lines(results, cell, numbers, ", unlabelled"),
+        *_lines(results, cell, numbers, ", labelled", _LABELLED),
     ]
-    times = [line(way, "training_seconds") for way in ways]
+    theirs = [published_line(f"published, {names[k]}", "thesis", "figure-17", k) for k in (1, 2)]
+    times = _lines(results, cell, numbers, metric="training_seconds")
     parts: list[Table | Figure] = [
         Table("figure-17", caption, columns, rows, published),
         Table("figure-17-original-trees", note, noted, original),
@@ -248,10 +256,10 @@ def _comparison_section(results: Results) -> Section:
     caption = (
         f"The given split: {_SCORE}, as in the thesis, and labelled F1 of all brackets, as in Cohen et al."
     )
+    cell = "comparison/{}/{}"
     lines = [
-        results.line(f"{WAYS[way]}, {kind}", [(n, f"comparison/{way}/{n}") for n in numbers], metric)
-        for way in _ways(results)
-        for metric, kind in ((_METRIC, "mean unlabelled"), ("f1", "labelled"))
+        *_lines(results, cell, numbers, ", mean unlabelled"),
+        *_lines(results, cell, numbers, ", labelled", "f1"),
     ]
     lines += [published_line(names[column], "thesis", "figure-21", column) for column in (1, 2)]
     parts: list[Table | Figure] = [

@@ -64,34 +64,24 @@ def cells(data: Data, options: Options) -> list[Cell]:
             known = '"symbols", "symbols and empty"'
             examples = 'a number of substrings such as "50" or "50 without empty"'
             raise OptionError(f"bases: {known}, or {examples}, not {basis[:20]!r}")
+    em = {"pseudo_count": options["em_pseudo_count"]}
     for tagset in options["tagsets"]:
         _parts(data.files, tagset)  # refuses strings without universal tags before any run
-        common = {"tagset": tagset, "train": options["train"]}
-        em_options = {"pseudo_count": options["em_pseudo_count"], **common}
-        planned.append(Cell(f"{tagset}/baselines", {**common, "curve": "baselines"}, repeats=False))
+
+        def add(name: str, curve: str, repeats: bool = True, *, tagset: str = tagset, **own: Any) -> None:
+            settings = {"tagset": tagset, "train": options["train"], "curve": curve, **own}
+            planned.append(Cell(f"{tagset}/{name}", settings, repeats))
+
+        add("baselines", "baselines", repeats=False)
         for basis in options["bases"]:
-            settings = {name: options[name] for name in ("states", "scaled")}
-            settings |= {**common, "curve": "spectral", "basis": basis}
-            planned.append(Cell(f"{tagset}/spectral/{basis}", settings, repeats=False))
-        for states in options["em_states"]:
-            settings = {
-                "curve": "em",
-                "states": [states],
-                "iterations": options["em_iterations"],
-                **em_options,
-            }
-            planned.append(Cell(f"{tagset}/em/{states}", settings))
-        for states in options["convergence_states"]:
-            settings = {
-                "curve": "convergence",
-                "states": states,
-                "steps": options["convergence_steps"],
-                **em_options,
-            }
-            planned.append(Cell(f"{tagset}/convergence/{states}", settings))
+            spectral = {name: options[name] for name in ("states", "scaled")} | {"basis": basis}
+            add(f"spectral/{basis}", "spectral", repeats=False, **spectral)
+        for n in options["em_states"]:
+            add(f"em/{n}", "em", states=[n], iterations=options["em_iterations"], **em)
+        for n in options["convergence_states"]:
+            add(f"convergence/{n}", "convergence", states=n, steps=options["convergence_steps"], **em)
         for method in options["remedies"]:
-            settings = {**common, "curve": "remedy", "method": method, "states": options["remedy_states"]}
-            planned.append(Cell(f"{tagset}/remedy/{method}", settings))
+            add(f"remedy/{method}", "remedy", method=method, states=options["remedy_states"])
     return planned
 
 
