@@ -1,10 +1,11 @@
 """Sentences a second of one core, where the time goes, and how near the core's arithmetic limit the fine pass comes.
 
-python -m benchmarks.parse_speed MODEL DEV [--jobs 2] [--unpruned] [--berkeley JAR --berkeley-grammar GR]
+python -m benchmarks.parse_speed MODEL DEV [--jobs 2] [--open] [--unpruned] [--berkeley JAR --berkeley-grammar GR]
 
 Processor time; gold trees of DEV give the sentences and the F1. Multiply-adds of the fine pass, at most: two for every cell of each
 rule tensor met in an item (inside and outside), three for every pair of states of an edge; of low-rank rules, their projections.
 Threads are compared with as many processes, since cores that share caches or clock do not give as much together as each alone.
+With --open all sentences are parsed with all cells of charts open, too, in turn with the others.
 With --unpruned all sentences are parsed once more without a beam and with thresholds that no tree notices, for what pruning costs in F1.
 With --berkeley the Berkeley parser reads the same sentences in the same run, the start of its virtual machine included.
 """
@@ -40,7 +41,7 @@ from gramian.trees.tree import escape_word
 
 ARGUMENTS = ("model.grammar", "dev.mrg")
 
-UNPRUNED = Pruning(beam=0.0, item=1e-8, edge=1e-9, fine=0.0, guess=0.0, split=0.0)
+UNPRUNED = Pruning(beam=0.0, item=1e-8, edge=1e-9, fine=0.0, guess=0.0, split=0.0, close=0.0)
 
 # What is timed: the owner of a function, its name, and what the figure is called.
 STAGES: tuple[tuple[Any, str, str], ...] = (
@@ -50,7 +51,7 @@ STAGES: tuple[tuple[Any, str, str], ...] = (
     (LabelExpert, "fill", "net"),
     (decode_kernels, "add_posteriors", "decode"),
     (decode_kernels, "recall_scores", "decode"),
-    (decode_kernels, "best_trees", "decode"),
+    (decode_kernels, "best_derivations", "decode"),
     (BatchResults, "__init__", "trees"),
     (BatchResults, "result", "trees"),
 )
@@ -209,6 +210,7 @@ def main() -> None:
     arguments.add_argument(
         "--split", type=float, default=Pruning().split, help="threshold of the pass with two states"
     )
+    arguments.add_argument("--open", action="store_true", help="parse with all cells open, too, in turn")
     arguments.add_argument("--unpruned", action="store_true")
     arguments.add_argument("--berkeley", metavar="JAR")
     arguments.add_argument("--berkeley-grammar", metavar="GR")
@@ -223,12 +225,17 @@ def main() -> None:
     sentences = [list(tree.words) for tree in gold]
     parser = load(options.model, decoder=options.decoder, pruning=Pruning(split=options.split))
     parser.parse(sentences[0])  # compiles
-    seconds = wall = threads_wall = processes_wall = float("inf")
-    trees, threaded = [], []
+    opened = load(options.model, decoder=options.decoder, pruning=Pruning(split=options.split, close=0.0))
+    seconds = wall = threads_wall = processes_wall = open_seconds = float("inf")
+    trees, threaded, open_trees = [], [], []
     for _ in range(options.repeats):
         began, started = time.process_time(), time.perf_counter()
         trees = [result.tree for result in parser.parse_many(sentences)]
         seconds, wall = min(seconds, time.process_time() - began), min(wall, time.perf_counter() - started)
+        if options.open:
+            began = time.process_time()
+            open_trees = [result.tree for result in opened.parse_many(sentences)]
+            open_seconds = min(open_seconds, time.process_time() - began)
         started = time.perf_counter()
         threaded = [result.tree for result in parser.parse_many(sentences, n_jobs=options.jobs)]
         threads_wall = min(threads_wall, time.perf_counter() - started)
@@ -247,6 +254,12 @@ def main() -> None:
         },
         **breakdown(parser, sentences),
     }  # fmt: skip
+    if options.open:
+        others = scorer.score(open_trees)
+        result["all cells open"] = {
+            "sentences a cpu second": round(len(gold) / open_seconds, 1), "f1": round(others.f1, 2),
+            "f1_gold_tags": round(others.f1_gold_tags, 2), "ratio of speeds": round(open_seconds / seconds, 2),
+        }  # fmt: skip
     if options.unpruned:
         exact = load(options.model, decoder=options.decoder, pruning=UNPRUNED)
         whole = scorer.score([each.tree for each in exact.parse_many(sentences, n_jobs=options.jobs)])

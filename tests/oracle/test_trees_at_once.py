@@ -45,10 +45,11 @@ class SpanExpert:
         )
 
     def fill(
-        self, sentences: Sequence[Sequence[str]], table: np.ndarray, first: Sequence[int]
+        self, sentences: Sequence[Sequence[str]], table: np.ndarray, first: Sequence[int], spans: np.ndarray
     ) -> list[float]:
         for words, begin in zip(sentences, first, strict=False):
             own = self._table(words, table.shape[1])
+            spans[begin : begin + len(own)] = own[:, 0] ** 4
             table[begin : begin + len(own)] = own
         return [sentence_weight(self.weight, 1 / len(words)) for words in sentences]
 
@@ -95,6 +96,7 @@ def test_grammars_of_two_binarisations_and_experts():
     compare(ChartParser([right, left]), sentences)
     experts = [SpanExpert(0.5), SpanExpert(0.25)]
     compare(ChartParser([right, left], experts=experts), sentences)
+    compare(ChartParser([right, left], experts=[SpanExpert(0.9)]), sentences)
 
 
 def test_what_a_sentence_does_not_allow_holds_for_it_alone():

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.chart import batch_kernels, fine_kernels, two_state_kernels
-from gramian.chart.coarse_arrays import CoarseForests, Tags, Thresholds, Words
+from gramian.chart.coarse_arrays import AllowedRows, CoarseForests, Tags, Thresholds, Words
 from gramian.chart.fine_kernels import FineForests
 from gramian.chart.forest import Allowed, Forest, Pruning
 from gramian.chart.grammar_arrays import GrammarArrays, grammar_arrays
@@ -131,17 +131,22 @@ class NumbaBackend:
         given = Tags(start, np.concatenate(tags) + self._n_phrases, scores)
         return Words(np.append(0, lengths.cumsum()), given, states, self._allowed(batch, lengths))
 
-    def _allowed(self, batch: Sequence[ChartInput], lengths: Longs) -> Allowed:
-        """Return what sentences allow in one table, in which each that does not allow everything has rows of its own."""
+    def _allowed(self, batch: Sequence[ChartInput], lengths: Longs) -> AllowedRows:
+        """Return what sentences allow in one table; those that share a table of symbols share its rows."""
         cells = lengths * (lengths + 1) // 2
-        rows, tables = [], [self._everything]
-        for one, n_cells in zip(batch, cells.tolist(), strict=True):
-            if one.allowed is None:
+        rows, tables, shared, n_rows = [], [self._everything], {}, 1
+        for sentence, n_cells in zip(batch, cells.tolist(), strict=True):
+            allowed = sentence.allowed
+            if allowed is None:
                 rows.append(np.zeros(n_cells, np.int32))
-            else:
-                rows.append(one.allowed.row + np.int32(sum(map(len, tables))))
-                tables.append(one.allowed.symbols)
-        return Allowed(np.concatenate(rows), np.concatenate(tables))
+                continue
+            if id(allowed.symbols) not in shared:
+                shared[id(allowed.symbols)] = np.int32(n_rows)
+                tables.append(allowed.symbols)
+                n_rows += len(allowed.symbols)
+            rows.append(allowed.row + shared[id(allowed.symbols)])
+        symbols = np.concatenate(tables)
+        return AllowedRows(np.concatenate(rows), symbols, symbols[:, :-1].any(axis=1))
 
     def _of_sentence(self, place: int, n_words: int, found: PrunedForests) -> list[Forest | None]:
         """Return the forest of one sentence under each grammar; all have the same arrays of items and edges, numbered from 0."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +19,11 @@ from gramian.chart.backend import (
     PlacedGrammar,
     PrunedForests,
 )
+from gramian.chart.cell_closing import Bits, ClosingTable, open_cells
 from gramian.chart.combine import (
     COMBINATIONS,
     Expert,
+    ExpertPosterior,
     GrammarPosterior,
     Reranker,
     SpanExpert,
@@ -37,6 +40,25 @@ from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import WordScores
 
 
+class _Reading(NamedTuple):
+    """What is known of some sentences before their charts are filled.
+
+    `tables` (n_models, n_cells, n_labels) have zeros but for experts; of each sentence, `first` says where its cells begin, and `weights`
+    has one for each expert that read spans. `cells` says what cells are open for; None if for all.
+    """
+
+    tables: npt.NDArray[np.float32]
+    first: list[int]
+    weights: list[tuple[float, ...]]
+    cells: Bits | None
+
+    def sentence(self, index: int) -> _Reading:
+        """Return what is known of one sentence."""
+        part = slice(self.first[index], self.first[index + 1])
+        cells = None if self.cells is None else self.cells[part]
+        return _Reading(self.tables[:, part], [0, part.stop - part.start], [self.weights[index]], cells)
+
+
 class ChartParser:
     """A grammar, or several learnt from the same treebank, and experts beside them; safe to share between threads.
 
@@ -44,7 +66,8 @@ class ChartParser:
     first grammar gives the sentence no probability, the first with the same rules that does takes its place. `combination` is one of
     :data:`gramian.chart.combine.COMBINATIONS`; for ``hierarchical``, `kinds` names the kind of each grammar (by default its
     binarisation), and `reranker` picks a tree of each kind's forest. Experts read the forests of the first grammar's binarisation.
-    Grammars with the same rules are together in `families`; `labels` are those of the first.
+    Grammars with the same rules are together in `families`; `labels` are those of the first. Experts that know
+    spans close cells of the charts, unless another backend than numba fills these.
     """
 
     def __init__(
@@ -77,6 +100,7 @@ class ChartParser:
         self.families = [[grammars[index] for index in family] for family in families]
         self._placed, self._tag_states = [[placed[index] for index in family] for family in families], offset
         self.labels = label_table(first.symbols, first.n_phrases)
+        self._closing = [ClosingTable(family[0]) for family in self.families]
         names = list(dict.fromkeys(kinds or ()))
         # Of each grammar, in the order of the families, the kind and the labels.
         self._kinds, self._label_places, self._label_arrays = [], [], []
@@ -121,11 +145,10 @@ class ChartParser:
         Only if not :attr:`needs_forests`. Sentences that not all grammars derive have probability 0 here.
         """
         pruning = self._pruning(pruning)
-        # Allowed symbols are those of the first grammar.
-        free = [sentence._replace(allowed=None) for sentence in batch]
+        reading = self._read(batch, pruning.close)
         families = [
-            backend.find(batch if family[0].symbols == self.grammar.symbols else free, pruning)
-            for backend, family in zip(self._numba, self.families, strict=True)
+            backend.find(self._inputs(batch, number, reading), pruning)
+            for number, backend in enumerate(self._numba)
         ]
         (first_item, _, c), fine = families[0]
         logs = np.array(
@@ -145,27 +168,50 @@ class ChartParser:
             root = mean_posteriors([each.root_posterior for each in fine], share, "product")
         return Posteriors(
             self.grammar.n_phrases, first_item, c.item_symbol, c.item_cell, c.edge_first, c.edge_left, c.edge_right,
-            item, edge, root, self.labels, self._label_posteriors(batch, families), log_prob,
+            item, edge, root, self.labels, self._label_posteriors(reading, families), log_prob,
         )  # fmt: skip
 
-    def _label_posteriors(
-        self, batch: Sequence[ChartInput], families: list[PrunedForests]
-    ) -> LabelPosteriors:
+    def _read(self, batch: Sequence[ChartInput], close: float) -> _Reading:
+        """Return what experts that need no forests know of sentences that have tokens, and which cells are open."""
+        lengths = np.array([len(sentence.words) for sentence in batch])
+        first = [0, *(lengths * (lengths + 1) // 2).cumsum().tolist()]
+        n_models = sum(map(len, self.families)) + len(self._experts)
+        tables = np.zeros((n_models, first[-1], len(self.labels.names)), np.float32)
+        words, weights = [sentence.tokens or () for sentence in batch], []
+        cells = None
+        for number, expert in enumerate(self._experts, n_models - len(self._experts)):
+            if isinstance(expert, SpanExpert):
+                spans = np.empty(first[-1], np.float32)
+                weights.append(expert.fill(words, tables[number], first, spans))
+                if close > 0 and len(self._numba) == len(self._backends):
+                    brackets = tables[number, :, : self.labels.n_phrase_labels].sum(axis=1)
+                    cells = open_cells(brackets, spans, first, weights[-1], close)
+        by_sentence = [tuple(row[index] for row in weights) for index in range(len(batch))]
+        return _Reading(tables, first, by_sentence, cells)
+
+    def _inputs(
+        self, batch: Sequence[ChartInput], number: int, reading: _Reading | None
+    ) -> Sequence[ChartInput]:
+        """Return sentences as a family of grammars is to parse them: allowed symbols are those of the first grammar."""
+        is_first = self.families[number][0].symbols == self.grammar.symbols
+        inputs = batch if is_first else [sentence._replace(allowed=None) for sentence in batch]
+        if reading is None or reading.cells is None:
+            return inputs
+        table, first, cells = self._closing[number], reading.first, reading.cells
+        return [
+            given if sentence.allowed is not None else given._replace(allowed=table.allowed(cells[start:end]))
+            for sentence, given, start, end in zip(batch, inputs, first, first[1:], strict=False)
+        ]
+
+    def _label_posteriors(self, reading: _Reading, families: list[PrunedForests]) -> LabelPosteriors:
         """Return the posteriors of labels over spans of grammars and experts."""
         forests = [(coarse.forest, fine) for coarse, several in families for fine in several]
-        bounds, n_labels = families[0].coarse.first_cell.tolist(), len(self.labels.names)
-        tables = np.zeros((len(forests) + len(self._experts), bounds[-1], n_labels), np.float32)
-        for (forest, fine), labels, table in zip(forests, self._label_arrays, tables, strict=False):
+        for (forest, fine), labels, table in zip(forests, self._label_arrays, reading.tables, strict=False):
             decode_kernels.add_posteriors(
                 forest.item_symbol, forest.item_cell, fine.item_posterior, labels, table
             )
-        weights = []  # of each expert, for each sentence
-        words = [sentence.tokens or () for sentence in batch]
-        for expert, table in zip(self._experts, tables[len(forests) :], strict=True):
-            assert isinstance(expert, SpanExpert)
-            weights.append(expert.fill(words, table, bounds))
-        by_sentence = zip(*weights, strict=True) if weights else [()] * len(batch)
-        return LabelPosteriors(tables, np.array([combined_weights(len(forests), row) for row in by_sentence]))
+        weights = [combined_weights(len(forests), row) for row in reading.weights]
+        return LabelPosteriors(reading.tables, np.array(weights))
 
     def _pruning(self, pruning: Pruning) -> Pruning:
         """Return what is pruned: less where there are experts, who may prefer what two states find unlikely."""
@@ -178,31 +224,59 @@ class ChartParser:
         are parsed without experts.
         """
         pruning = self._pruning(pruning)
-        rows = self._backends[0].forests(batch, pruning)  # of each sentence, the forests of all grammars
+        if any(sentence.tokens is None for sentence in batch):
+            return self._forests(batch, pruning, None)
+        reading = self._read(batch, pruning.close)
+        result = self._forests(batch, pruning, reading)
+        if reading.cells is not None:
+            opened = reading._replace(cells=None)
+            for index, forest in enumerate(result):
+                if forest is None:
+                    [result[index]] = self._forests([batch[index]], pruning, opened.sentence(index))
+        return result
+
+    def _forests(
+        self, batch: Sequence[ChartInput], pruning: Pruning, reading: _Reading | None
+    ) -> list[Forest | None]:
+        """Return the forest of each sentence; None where the first rules do not derive it, or any rules if cells are closed."""
+        is_closed = reading is not None and reading.cells is not None
+        rows = self._backends[0].forests(self._inputs(batch, 0, reading), pruning)
         if self._is_single:
             return [forest for (forest,) in rows]
-        derived = [index for index, row in enumerate(rows) if any(forest is not None for forest in row)]
-        free = [batch[index]._replace(allowed=None) for index in derived]
-        for backend in self._backends[1:]:
-            for index, row in zip(derived, backend.forests(free, pruning), strict=True):
+        enough = all if is_closed else any
+        derived = [index for index, row in enumerate(rows) if enough(forest is not None for forest in row)]
+        for number, backend in enumerate(self._backends[1:], 1):
+            inputs = self._inputs(batch, number, reading)
+            found = backend.forests([inputs[index] for index in derived], pruning)
+            for index, row in zip(derived, found, strict=True):
                 rows[index] = [*rows[index], *row]
         result: list[Forest | None] = [None] * len(batch)
         for index in derived:
-            result[index] = self._combined(rows[index], batch[index].tokens)
+            if enough(forest is not None for forest in rows[index]):
+                known = None if reading is None else reading.sentence(index)
+                result[index] = self._combined(rows[index], batch[index].tokens, known)
         return result
 
-    def _combined(self, forests: list[Forest | None], tokens: Sequence[str] | None) -> Forest:
+    def _combined(
+        self, forests: list[Forest | None], tokens: Sequence[str] | None, reading: _Reading | None
+    ) -> Forest:
         grammars = [
             GrammarPosterior(forest, kind, place)
             for forest, kind, place in zip(forests, self._kinds, self._label_places, strict=True)
             if forest is not None
         ]
         n_same = sum(forest is not None for forest in forests[: len(self.families[0])])
-        experts, reranker = [], None
-        if tokens is not None:
-            posteriors = [expert.posterior(tokens, grammars[0].forest) for expert in self._experts]
-            experts, reranker = [one for one in posteriors if one is not None], self._reranker
-        return combined(grammars, n_same, experts, self.combination, reranker, tokens or ())
+        experts: list[ExpertPosterior] = []
+        if tokens is None:
+            return combined(grammars, n_same, experts, self.combination, None)
+        first, weights = grammars[0].forest, iter(() if reading is None else reading.weights[0])
+        for number, expert in enumerate(self._experts, len(forests)):
+            if reading is not None and isinstance(expert, SpanExpert):
+                judged = replace(first, labels_over_spans=reading.tables[number])
+                experts.append(ExpertPosterior(judged, next(weights)))
+            elif (posterior := expert.posterior(tokens, first)) is not None:
+                experts.append(posterior)
+        return combined(grammars, n_same, experts, self.combination, self._reranker, tokens)
 
     def forest(
         self,

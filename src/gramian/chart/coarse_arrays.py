@@ -16,11 +16,19 @@ class Tags(NamedTuple):
     score: Any
 
 
+class AllowedRows(NamedTuple):
+    """The :class:`gramian.chart.forest.Allowed` of several sentences; `has_phrase` (n_rows,) tells rows that allow any phrase."""
+
+    row: Any
+    symbols: Any
+    has_phrase: Any
+
+
 class Words(NamedTuple):
     """The words of several sentences, one after the other.
 
     `first` (n_sentences + 1,) says where a sentence's words begin. Tags are those of all words, with their scores for all states of all
-    grammars in `states`, float32; `allowed` is a :class:`gramian.chart.forest.Allowed` with the spans of all sentences.
+    grammars in `states`, float32; `allowed` are :class:`AllowedRows` with the spans of all sentences.
     """
 
     first: Any

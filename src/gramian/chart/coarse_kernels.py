@@ -86,8 +86,8 @@ def coarse_inside(tags, g, guesses, allowed, first_cell, limits):
     """Fill the coarse chart bottom-up; return its :class:`Cells`.
 
     `tags`, `guesses` of outside values and `limits` are as in :mod:`gramian.chart.coarse_arrays`, `g` is a
-    :class:`gramian.chart.grammar_arrays.GrammarArrays`, `allowed` a :class:`gramian.chart.forest.Allowed`, in which the sentence's spans
-    begin at `first_cell`. Inside value times both guesses is a guess of a posterior.
+    :class:`gramian.chart.grammar_arrays.GrammarArrays`, `allowed` :class:`gramian.chart.coarse_arrays.AllowedRows`, in which the
+    sentence's spans begin at `first_cell`. Inside value times both guesses is a guess of a posterior.
     """
     n, n_symbols = tags.start.shape[0] - 1, g.n_symbols
     n_phrases = n_symbols - g.before.shape[0] + 1
@@ -95,7 +95,7 @@ def coarse_inside(tags, g, guesses, allowed, first_cell, limits):
     unary_start, unary_parent, unary_weight = g.unary_first, g.unary_parent, g.unary_weight
     block_count, slot_parent, slot_weight = g.block_count, g.slot_parent, g.slot_weight
     before, after, before_scale, after_scale = guesses
-    allowed_row, allowed_symbols = allowed
+    allowed_row, allowed_symbols, row_has_phrase = allowed
     n_cells, begin = n * (n + 1) // 2, _width_starts(n)
     room = _ITEMS_A_CELL * n_cells + n_symbols
     item_symbol, item_inside = np.empty(room, np.int32), np.empty(room, np.float64)
@@ -125,6 +125,8 @@ def coarse_inside(tags, g, guesses, allowed, first_cell, limits):
             row_allowed = allowed_row[
                 first_cell + cell
             ]  # to make a view of the row would take longer than using it
+            if width > 1 and not row_has_phrase[row_allowed]:
+                continue
             if n_items + n_symbols > item_symbol.shape[0]:
                 item_symbol, item_inside = grown(item_symbol, n_items), grown(item_inside, n_items)
             if n_rights + n_symbols > right_symbol.shape[0]:
@@ -161,11 +163,6 @@ def coarse_inside(tags, g, guesses, allowed, first_cell, limits):
                         value[unary_parent[rule]] += unary_weight[rule] * tag_score[tag]
                 if not allowed_symbols[row_allowed, n_phrases]:
                     cell_child_first[cell] = n_items
-            if row_allowed > 0:
-                is_any_allowed = False
-                for symbol in range(n_phrases):
-                    is_any_allowed = is_any_allowed or allowed_symbols[row_allowed, symbol]
-                n_live = n_live if is_any_allowed else 0
             count = np.uintp(0)
             # inside(A, i, j) = sum over splits k and rules A -> B C of P(A -> B C) inside(B, i, k) inside(C, k, j): pairs of B and C are
             # listed first, and their rules are then added up in blocks.

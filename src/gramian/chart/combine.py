@@ -74,10 +74,13 @@ class Expert(Protocol):
 class SpanExpert(Expert, Protocol):
     """An expert that knows labels over spans without a forest, such as :class:`gramian.experts.LabelExpert`."""
 
-    def fill(self, sentences: Sequence[Sequence[str]], table: Floats, first: Sequence[int]) -> list[float]:
+    def fill(
+        self, sentences: Sequence[Sequence[str]], table: Floats, first: Sequence[int], spans: Floats
+    ) -> list[float]:
         """Set the probability of every label over every span of some sentences; return the weight of the expert for each sentence.
 
         `table` (n_cells, n_labels) has zeros; labels are in the order of a grammar's, and the spans of sentences begin at `first`.
+        `spans` (n_cells,) are set to the probabilities of spans in a binary tree, with or without a label.
         """
 
 

@@ -54,6 +54,8 @@ class Pruning:
     split : float
         Between coarse and fine comes a pass with two states for each symbol; what has a lower posterior there does not reach the fine
         pass; where experts have a say, a twentieth of it counts. 0 goes without. Of grammars with probabilities only.
+    close : float
+        Multiplies the odds of a span below which a neural expert closes its cell before the chart is filled. 0 closes none.
     """
 
     beam: float = option(Number(0), default=1e-3)
@@ -62,6 +64,7 @@ class Pruning:
     fine: float = option(Number(0), default=1e-6)
     guess: float = option(Number(0), default=2e-7)
     split: float = option(Number(0), default=5e-5)
+    close: float = option(Number(0), default=1.0)
 
 
 class Posteriors(NamedTuple):

@@ -112,7 +112,9 @@ class LabelExpert:
         judged = replace(forest, labels_over_spans=in_order_of(self._column, labels))
         return ExpertPosterior(judged, sentence_weight(self.weight, known_share))
 
-    def fill(self, sentences: Sequence[Sequence[str]], table: Floats, first: Sequence[int]) -> list[float]:
+    def fill(
+        self, sentences: Sequence[Sequence[str]], table: Floats, first: Sequence[int], spans: Floats
+    ) -> list[float]:
         """Set the probabilities of labels over the spans of sentences; see :meth:`gramian.chart.combine.SpanExpert.fill`."""
         weights, (columns, tags) = [], self._tags
         with one_blas_thread():
@@ -120,6 +122,7 @@ class LabelExpert:
                 phrases = table[start:end, : self._n_phrase_labels]
                 np.matmul(sentence.chances, self._membership, out=phrases)
                 phrases *= sentence.factor[:, None]
+                spans[start:end] = sentence.spans
                 table[start : start + len(sentence.tags), columns] = sentence.tags[:, tags]
                 weights.append(sentence_weight(self.weight, sentence.known_share))
         return weights

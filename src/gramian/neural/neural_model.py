@@ -39,6 +39,9 @@ class SpanChances(NamedTuple):
     factor: npt.NDArray[np.float32]  #: shape (n_cells,); by which they become these
     tags: npt.NDArray[np.float32]  #: shape (n_words, n_tags); probabilities
     known_share: float  #: of the words, those that it knows
+    spans: npt.NDArray[
+        np.float64
+    ]  #: shape (n_cells,); probabilities of spans in a binary tree, with or without a label
 
 
 def best_chains(
@@ -146,7 +149,8 @@ class NeuralModel:
             factor = (marginals / total[:, 0]).astype(np.float32)
             tags = np.exp(inverse_temperature * (tags - tags.max(1, keepdims=True)))
             tags /= tags.sum(1, keepdims=True)
-            yield SpanChances(chances, factor, tags, 1.0 if self.encoder is not None else known_share)
+            known_share = 1.0 if self.encoder is not None else known_share
+            yield SpanChances(chances, factor, tags, known_share, marginals)
 
     def parse(self, words: Sequence[str]) -> Tree:
         """Return the tree with the most labels to be expected right, less those to be expected wrong."""

@@ -184,7 +184,7 @@ class Pipeline(NamedTuple):
             seconds = (perf_counter() - began) / len(results)
             built = self._built(tree_arrays(posteriors, best), log_words, requests, status, seconds)
             results = [built.result(index) for index in range(len(results))]
-            began = perf_counter()
+            began, pruning = perf_counter(), replace(pruning, close=0.0)
         # A sentence that one grammar alone does not derive has a forest of the others.
         rest = [index for index, result in enumerate(results) if result is None]
         forests = self.chart.forests([inputs[index] for index in rest], pruning) if rest else []

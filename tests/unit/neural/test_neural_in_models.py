@@ -12,6 +12,7 @@ import pytest
 from safetensors import safe_open
 
 import gramian
+from gramian.chart.forest import Pruning
 from gramian.cli import main
 from gramian.errors import InputError, MissingExtraError, ModelFileError, OptionError
 from gramian.experts import EXPERT_KINDS, ExpertPart, LabelExpert, NeuralExpert
@@ -100,7 +101,9 @@ def test_several_sentences_fill_a_table_with_what_each_says(model):
     forests = [parser.forest(words) for words in (WORDS, short, short)]
     first = np.cumsum([0, *(len(words) * (len(words) + 1) // 2 for words in sentences)]).tolist()
     table = np.zeros((first[-1], len(forests[0].labels.names)), np.float32)
-    weights = expert.fill(sentences, table, first)
+    spans = np.zeros(first[-1], np.float32)
+    weights = expert.fill(sentences, table, first, spans)
+    assert (spans >= table[:, : forests[0].labels.n_phrase_labels].max(axis=1) - 1e-6).all()
     assert weights[0] == 0.5 > weights[1]
     assert weights == [
         expert.posterior(words, forest).weight for words, forest in zip(sentences, forests, strict=True)
@@ -108,6 +111,23 @@ def test_several_sentences_fill_a_table_with_what_each_says(model):
     for words, forest, begin, end in zip(sentences, forests, first[:-1], first[1:], strict=True):
         judged = expert.posterior(words, forest).forest
         np.testing.assert_allclose(table[begin:end], judged.label_posterior, rtol=1e-5, atol=1e-7)
+
+
+def test_parses_with_all_cells_open_where_closed_cells_leave_no_tree(model, monkeypatch):
+    sentences = [WORDS, ["okapi", "sees", "."], WORDS[:4]]
+    opened = list(Parser(model, pruning=Pruning(close=0)).parse_many(sentences))
+    calls = []
+
+    def closed(brackets, spans, first, weights, close):
+        calls.append(close)
+        return np.zeros(len(brackets), np.uint8)
+
+    monkeypatch.setattr("gramian.chart.chart_parser.open_cells", closed)
+    for result, expected in zip(Parser(model).parse_many(sentences), opened, strict=True):
+        assert (result.tree, result.status) == (expected.tree, expected.status)
+        np.testing.assert_allclose(result.confidences, expected.confidences, rtol=1e-5)
+    assert opened[0].status == "parsed"
+    assert calls[0] == 1.0
 
 
 def test_what_it_says_counts_for_half_less_for_unknown_words(model):
