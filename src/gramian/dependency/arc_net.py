@@ -1,7 +1,8 @@
 """A net that scores arcs and relations, and its training with torch: biaffine products of the states of words (Dozat and Manning 2017).
 
 The states are those of :class:`gramian.neural.net.WordNet`, which also reads lemmas, tags and features here. The loss is the
-cross-entropy of the head of each word, and of its relation to its gold head. :mod:`gramian.dependency.arc_net_scores` runs the same
+cross-entropy of the head of each word, and of its relation to its gold head, where the scores of the net are added to the log-probabilities
+of log-linear models: the net learns what these do not know. :mod:`gramian.dependency.arc_net_scores` runs the same
 weights without torch.
 """
 
@@ -18,16 +19,17 @@ from torch import nn
 from torch.nn.functional import cross_entropy, pad
 
 from gramian.dependency.arc_net_scores import NetArcScorer, NetInventory
+from gramian.dependency.held_out_scores import ArcTraining, HeldOutScores
 from gramian.neural.net import PaddedBatch, Sentences, WordNet
 from gramian.neural.net_options import Learning, NetSize
 from gramian.neural.net_trainer import NetTraining, batches, training_settings, unknown_chance
 from gramian.neural.span_inventory import Example, Inventory
-from gramian.trees import Sentence
 
 Ints = npt.NDArray[np.int64]
 
 _ABSENT = -100  # the target of padding, which cross_entropy ignores
 _IMPOSSIBLE = -1e4
+_SMALL_GAIN = 0.3
 
 
 @dataclass(frozen=True)
@@ -40,15 +42,21 @@ class ArcExample(Example):
         The numbers of the lemma, tags and features of each word, as of :class:`~gramian.dependency.arc_net_scores.NetInventory`.
     heads, relations : ndarray of int64, shape (n_words,)
         Heads count from 1; 0 is the root.
+    arc_prior : ndarray of float32, shape (n_words, n_words + 1)
+        Logarithms of the probabilities of heads, by log-linear models that have not seen the sentence.
+    relation_prior : ndarray of float32, shape (n_words, n_relations)
+        The same of relations to the gold heads.
     """
 
     morphology: tuple[tuple[int, ...], ...] = ()
     heads: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     relations: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    arc_prior: npt.NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    relation_prior: npt.NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
 
 
 class ArcBatch(NamedTuple):
-    """A batch with what arcs need; tensors of int64.
+    """A batch with what arcs need.
 
     Attributes
     ----------
@@ -56,12 +64,16 @@ class ArcBatch(NamedTuple):
     morphology : Tensor, shape (n_sentences, longest + 2, m)
         Zeros where there are fewer than m.
     heads, relations : Tensor, shape (n_sentences, longest)
+    arc_prior : Tensor, shape (n_sentences, longest, longest + 1)
+    relation_prior : Tensor, shape (n_sentences, longest, n_relations)
     """
 
     words: PaddedBatch
     morphology: torch.Tensor
     heads: torch.Tensor
     relations: torch.Tensor
+    arc_prior: torch.Tensor
+    relation_prior: torch.Tensor
 
     @property
     def lengths(self) -> torch.Tensor:
@@ -84,11 +96,15 @@ class ArcSentences(Sentences):
         n_parts = max(len(parts) for example in examples for parts in example.morphology)
         morphology = np.zeros((len(examples), longest + 2, n_parts), np.int64)
         targets = np.full((2, len(examples), longest), _ABSENT)
+        arcs = np.zeros((len(examples), longest, longest + 1), np.float32)
+        relations = np.zeros((len(examples), longest, examples[0].relation_prior.shape[1]), np.float32)
         for row, example in enumerate(examples):
             for word, parts in enumerate(example.morphology, 1):
                 morphology[row, word, : len(parts)] = parts
-            targets[:, row, : example.n_words] = example.heads, example.relations
-        return ArcBatch(padded, *map(torch.from_numpy, (morphology, *targets)))
+            n = example.n_words
+            targets[:, row, :n] = example.heads, example.relations
+            arcs[row, :n, : n + 1], relations[row, :n] = example.arc_prior, example.relation_prior
+        return ArcBatch(padded, *map(torch.from_numpy, (morphology, *targets, arcs, relations)))
 
 
 class ArcNet(WordNet):
@@ -124,8 +140,12 @@ class ArcNet(WordNet):
         self.relation = nn.Linear(size.tag_hidden + 1, n_relations * (size.tag_hidden + 1), bias=False)
         self._initialise()
         nn.init.normal_(self.morphology.weight, std=size.word**-0.5)
-        for weight in (self.morphology.weight[0], self.arc.weight, self.arc.bias, self.relation.weight):
-            nn.init.zeros_(weight)
+        nn.init.zeros_(self.morphology.weight[0])
+        for layer in (
+            self.arc,
+            self.relation,
+        ):  # scores begin small beside the log-probabilities of other models
+            nn.init.xavier_uniform_(layer.weight, gain=_SMALL_GAIN)
 
     def forward(self, batch: ArcBatch) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the scores of heads, (n_sentences, longest, longest + 1), and what :meth:`relation_scores` takes."""
@@ -154,7 +174,8 @@ class ArcNet(WordNet):
     def loss(self, batch: ArcBatch) -> torch.Tensor:
         """Return the cross-entropy of heads and relations, a word."""
         scores, sides = self(batch)
-        relations = self.relation_scores(sides, batch.heads)
+        scores = scores + batch.arc_prior
+        relations = self.relation_scores(sides, batch.heads) + batch.relation_prior
         total = cross_entropy(scores.flatten(0, 1), batch.heads.flatten(), reduction="sum")
         total = total + cross_entropy(relations.flatten(0, 1), batch.relations.flatten(), reduction="sum")
         return total / int(batch.lengths.sum())
@@ -166,81 +187,88 @@ class ArcNet(WordNet):
             batch = sentences.batch(numbers)
             with torch.no_grad():
                 scores, sides = self(batch)
-                relations = self.relation_scores(sides, batch.heads).argmax(-1)
-            n_right += int(((scores.argmax(-1) == batch.heads) & (relations == batch.relations)).sum())
+                relations = (self.relation_scores(sides, batch.heads) + batch.relation_prior).argmax(-1)
+            heads = (scores + batch.arc_prior).argmax(-1)
+            n_right += int(((heads == batch.heads) & (relations == batch.relations)).sum())
             n_words += int(batch.lengths.sum())
         return 100 * n_right / max(1, n_words)
 
 
 def fit_net_arc_scorer(
-    trees: Sequence[tuple[Sentence, Sequence[int], Sequence[str]]],
-    is_held_out: Sequence[bool],
-    relations: Sequence[str],
+    training: ArcTraining,
+    held_out: Sequence[HeldOutScores],
     *,
     size: NetSize,
     learning: Learning,
     vectors: Mapping[str, npt.NDArray[Any]] | None = None,
     max_iter: int,
-    random_state: int,
-    n_jobs: int,
 ) -> NetArcScorer:
     """Train a net; the weights are those of the epoch that is best on held-out trees.
 
     Parameters
     ----------
-    trees : sequence of (Sentence, heads, relations)
-    is_held_out : sequence of bool
-    relations : sequence of str
-        All relations, in the order of the labeller.
+    training : ArcTraining
+    held_out : sequence of HeldOutScores
+        Of the first fold of `training`.
     size : NetSize
     learning : Learning
     vectors : mapping of str to ndarray, optional
         Fixed vectors of words.
-    max_iter, random_state, n_jobs : int
+    max_iter : int
+        Epochs at most.
     """
-    seen = [row for row, out in zip(trees, is_held_out, strict=True) if not out]
-    held_out = [row for row, out in zip(trees, is_held_out, strict=True) if out]
+    held_out_fold, *folds = training.folds
+    indices = [index for fold in folds for index in fold]
+    scores = [row for fold in folds for row in training.scores(fold)]
     vector_words = tuple(sorted(vectors or ()))
     fixed = np.stack([vectors[word] for word in vector_words]).astype(np.float32) if vectors else None
-    names = NetInventory.of([sentence for sentence, *_ in seen], vector_words)
-    number_of = {name: number for number, name in enumerate(relations)}
-    empty, no_shares = np.zeros((0, 3), np.int64), np.zeros(0, np.float32)
+    names = NetInventory.of([training.sentences[index] for index in indices], vector_words)
+    inventory, empty = names.words, np.zeros((0, 3), np.int64)
 
-    def example(row: tuple[Sentence, Sequence[int], Sequence[str]]) -> ArcExample:
-        sentence, heads, relations = row
-        return ArcExample(
-            names.words.word_numbers(sentence.words),
-            tuple(sentence.words),
-            empty[:, :2],
-            empty,
-            no_shares,
-            no_shares,
-            morphology=tuple(map(names.morphology_numbers, sentence.tokens)),
-            heads=np.asarray(heads, np.int64),
-            relations=np.asarray([number_of[name] for name in relations], np.int64),
-        )
+    def examples(numbers: Sequence[int], rows: Sequence[HeldOutScores]) -> list[ArcExample]:
+        result = []
+        for number, row in zip(numbers, rows, strict=True):
+            sentence = training.sentences[number]
+            arc_prior, relation_prior = row.log_probabilities(training.grammar)
+            result.append(
+                ArcExample(
+                    inventory.word_numbers(sentence.words),
+                    tuple(sentence.words),
+                    empty[:, :2],
+                    empty,
+                    empty[:, 0].astype(np.float32),
+                    empty[:, 0].astype(np.float32),
+                    morphology=tuple(map(names.morphology_numbers, sentence.tokens)),
+                    heads=row.tree[1:].astype(np.int64),
+                    relations=row.targets.astype(np.int64),
+                    arc_prior=arc_prior.astype(np.float32),
+                    relation_prior=relation_prior.astype(np.float32),
+                )
+            )
+        return result
 
-    examples, inventory = [example(row) for row in seen], names.words
+    seen = examples(indices, scores)
     counts = np.zeros(len(names.morphology) + 1, np.int64)
-    for one in examples:
-        np.add.at(counts, [number for parts in one.morphology for number in parts], 1)
-    with training_settings(n_jobs, "cpu"):
-        torch.manual_seed(random_state)
-        net = ArcNet(inventory, size, learning, fixed, counts=counts.tolist(), n_relations=len(relations))
-        held_out_sentences = ArcSentences([example(row) for row in held_out], inventory)
+    for example in seen:
+        np.add.at(counts, [number for parts in example.morphology for number in parts], 1)
+    n_relations = len(training.names)
+    with training_settings(training.n_jobs, "cpu"):
+        torch.manual_seed(training.random_state)
+        net = ArcNet(inventory, size, learning, fixed, counts=counts.tolist(), n_relations=n_relations)
+        held_out_sentences = ArcSentences(examples(held_out_fold, held_out), inventory)
         run = NetTraining(
             net,
             learning,
             max_iter=max_iter,
-            random_state=random_state,
+            random_state=training.random_state,
             device="cpu",
             measure="LAS",
             score=lambda averaged: averaged.accuracy(held_out_sentences),
         )
         run.fit(
-            ArcSentences(examples, inventory),
-            unknown_chance(examples, inventory, learning.unknown),
+            ArcSentences(seen, inventory),
+            unknown_chance(seen, inventory, learning.unknown),
             is_scored=bool(held_out),
         )
     half = {name: value.astype(np.float16) for name, value in run.weights().items()}
-    return NetArcScorer(names, len(relations), half)
+    return NetArcScorer(names, n_relations, half)

@@ -23,7 +23,7 @@ Heads = npt.NDArray[np.int32]
 
 _MIN_COUNT = 2  # of words, characters, lemmas, tags and features with a vector of their own
 _CACHE_BYTES = 64 << 20
-_MIN_FACTOR, _MIN_LOG_FACTOR = 1e-300, -300.0
+_MIN_LOG_FACTOR = -300.0
 
 
 class NetArcScores(NamedTuple):
@@ -32,7 +32,7 @@ class NetArcScores(NamedTuple):
     Attributes
     ----------
     heads : ndarray of float32, shape (N + 1, N + 1)
-        The logarithm of the probability of each head of a modifier, by [head, modifier]; column 0 is unused.
+        The score of each arc [head, modifier], a difference of log-probabilities; column 0 and the diagonal are unused.
     sides : ndarray of float32, shape (2, N + 1, R + 1)
         Layers before relations: of words as heads and as modifiers, and ones.
     """
@@ -83,9 +83,9 @@ class NetArcScorer:
     weights : mapping of str to ndarray
         Named as in torch.
     arc_weight, factor_weight : float
-        Exponents of the probabilities of the net and of the log-linear factors in the product of both.
+        Weights of the scores of arcs and of the logarithms of the factors in their sum.
     relation_weight : float
-        The same of the probabilities of relations.
+        Weight of the scores of relations.
     """
 
     inventory: NetInventory
@@ -116,11 +116,13 @@ class NetArcScorer:
         validate([Row(name, "float16", shape) for name, shape in shapes.items()], weights)
 
     def combined(self, factors: npt.NDArray[np.float64], scores: NetArcScores) -> npt.NDArray[np.float64]:
-        """Return the factors of arcs times the probabilities of the net, each raised to its weight; the largest of a modifier is one."""
-        sums = self.factor_weight * np.log(np.maximum(factors, _MIN_FACTOR))
-        sums += self.arc_weight * scores.heads
-        sums -= sums.max(axis=0)
-        return np.where(factors > 0.0, np.exp(np.maximum(sums, _MIN_LOG_FACTOR)), 0.0)
+        """Return the weighted product of factors and exponentiated scores of arcs; the largest of a modifier is one."""
+        with np.errstate(divide="ignore"):
+            sums = self.factor_weight * np.log(factors[:, 1:]) + self.arc_weight * scores.heads[:, 1:]
+        combined = np.zeros_like(factors)
+        combined[:, 1:] = np.exp(np.maximum(sums - sums.max(axis=0), _MIN_LOG_FACTOR))
+        combined[factors == 0.0] = 0.0
+        return combined
 
     def read(self, sentences: Sequence[Sentence]) -> list[NetArcScores]:
         """Return the scores of some sentences, computed at once."""
@@ -137,21 +139,16 @@ class NetArcScorer:
             )
             heads, modifiers = np.split(arcs, 2, axis=1)
             scores = heads @ (modifiers @ weights["arc.weight"].T + weights["arc.bias"]).T
-            np.fill_diagonal(scores, -np.inf)
-            scores -= scores.max(axis=0)
-            scores -= np.log(np.exp(scores).sum(axis=0))
             sides = np.stack(np.split(relations, 2, axis=1))
             results.append(NetArcScores(scores, np.pad(sides, ((0, 0), (0, 0), (0, 1)), constant_values=1)))
         return results
 
     def relation_scores(self, scores: NetArcScores, heads: Heads) -> npt.NDArray[np.float64]:
-        """Return the logarithms of the probabilities of relations of words to their heads times their weight, shape (N, L)."""
+        """Return the scores of relations of words to their heads times their weight, shape (N, L)."""
         of_heads, of_modifiers = scores.sides
         size = of_heads.shape[1]
         products = (of_modifiers[1:] @ self._floats["relation.weight"].T).reshape(-1, self.n_relations, size)
-        relations = (products @ of_heads[heads, :, None])[..., 0].astype(np.float64)
-        relations -= relations.max(axis=1, keepdims=True)
-        return self.relation_weight * (relations - np.log(np.exp(relations).sum(axis=1, keepdims=True)))
+        return self.relation_weight * (products @ of_heads[heads, :, None])[..., 0].astype(np.float64)
 
     @cached_property
     def _floats(self) -> dict[str, Floats]:

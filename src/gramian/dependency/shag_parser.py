@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from gramian.base import Estimator, estimator, number_of_jobs
-from gramian.dependency.arc_calibration import ArcCalibration, fit_arc_calibration, held_out_sentences
+from gramian.dependency.arc_calibration import ArcCalibration, fit_arc_calibration
 from gramian.dependency.arc_models import fit_arc_scorer, fit_labeller
 from gramian.dependency.arc_net_scores import NetArcScorer
 from gramian.dependency.arc_tokens import TokenTable
@@ -23,7 +23,8 @@ from gramian.dependency.head_automata import (
     expectation_maximisation,
     spectral,
 )
-from gramian.dependency.head_sequences import HeadSequences, ProjectiveTrees, head_sequences, projective
+from gramian.dependency.head_sequences import HeadSequences, head_sequences, projective
+from gramian.dependency.held_out_scores import ArcTraining, HeldOutScores, with_chosen_weights
 from gramian.dependency.morphology import fit_morphological_tagger, tag_held_out_sentences
 from gramian.dependency.split_head_automata import SHAG
 from gramian.dependency.symbol_map import SymbolChoice, SymbolMap
@@ -47,6 +48,9 @@ from gramian.value_types import (
 Method = Literal["conditional", "em", "spectral", "det", "det+f"]
 
 _NET_SIZE = NetSize(word=64, char=24, char_units=32, units=100, hidden=150, tag_hidden=60)
+_NET_LEARNING = Learning(
+    rate=3e-3, warm_up=50, batch_words=300, unknown=1.0, word_dropout=0.1, dropout=0.33, hidden_dropout=0.33
+)
 _LABEL_EPOCHS = 5
 _MAX_WORDS = 500  # of a training sentence; the time is cubic in the number of words
 
@@ -156,7 +160,7 @@ class SHAGParser(Estimator):
     neural: bool = option(Boolean(), default=False)
     net_epochs: int = option(Whole(1), default=30)
     net_size: NetSize = option(InstanceOf(NetSize), default=_NET_SIZE)
-    net_learning: Learning = option(InstanceOf(Learning), default=Learning())
+    net_learning: Learning = option(InstanceOf(Learning), default=_NET_LEARNING)
     vectors: Mapping[str, Any] | None = option(or_none(InstanceOf(Mapping)), default=None)
     nonprojective: Literal["lift", "skip"] = option(OneOf("lift", "skip"), default="lift")
     single_root: bool = option(Boolean(), default=True)
@@ -205,27 +209,30 @@ class SHAGParser(Estimator):
         scorer, net, calibration = None, None, ArcCalibration()
         if self.method == "conditional":
             encoded = [grammar.encode(sentence) for sentence in symbols]
-            training: dict[str, Any] = {
+            how: dict[str, Any] = {
                 "max_iter": self.epochs,
                 "random_state": self.random_state,
                 "n_jobs": number_of_jobs(self.n_jobs),
             }
-            scorer = fit_arc_scorer(grammar, table, tokens, encoded, heads, **training)
-            is_held_out = held_out_sentences(len(encoded), n_trees)
-            if self.neural:
-                net = self._fit_net(trees, is_held_out, labeller.relations)
-            calibration, net = fit_arc_calibration(
+            scorer = fit_arc_scorer(grammar, table, tokens, encoded, heads, **how)
+            training = ArcTraining(
                 grammar,
                 trees.sentences,
                 encoded,
                 heads,
                 trees.relations,
-                is_held_out,
-                column=mapping.column,
-                labeller=labeller,
-                net=net,
-                **training,
+                labeller.relations,
+                mapping.column,
+                n_trees,
+                **how,
             )
+            held_out = [trees.sentences[index] for index in training.folds[0]]
+            scores = training.scores(training.folds[0])
+            factors = [row.factors for row in scores]
+            if self.neural:
+                net = with_chosen_weights(self._fit_net(training, scores), grammar, held_out, scores)
+                factors = list(map(net.combined, factors, net.read(held_out)))
+            calibration = fit_arc_calibration(grammar, scores, factors)
         metadata = {
             "method": self.method,
             "states": grammar.n_states,
@@ -250,9 +257,7 @@ class SHAGParser(Estimator):
             net=net,
         )
 
-    def _fit_net(
-        self, trees: ProjectiveTrees, is_held_out: Sequence[bool], relations: Sequence[str]
-    ) -> NetArcScorer:
+    def _fit_net(self, training: ArcTraining, held_out: Sequence[HeldOutScores]) -> NetArcScorer:
         try:
             from gramian.dependency.arc_net import fit_net_arc_scorer
         except ModuleNotFoundError as error:
@@ -260,15 +265,12 @@ class SHAGParser(Estimator):
                 raise
             raise MissingExtraError("torch", "neural", "learning a neural parser") from None
         return fit_net_arc_scorer(
-            list(zip(trees.sentences, trees.heads, trees.relations, strict=True)),
-            is_held_out,
-            relations,
+            training,
+            held_out,
             size=self.net_size,
             learning=self.net_learning,
             vectors=self.vectors,
             max_iter=self.net_epochs,
-            random_state=self.random_state,
-            n_jobs=number_of_jobs(self.n_jobs),
         )
 
     def _predicts_tags(self, sentences: Sequence[Sentence]) -> bool:
