@@ -73,8 +73,8 @@ class ArcTraining:
             parts[0 if is_held_out else 1 + number % _FOLDS].append(index)
         return parts
 
-    def scores(self, fold: Sequence[int]) -> list[HeldOutScores]:
-        """Return the scores of the sentences of a fold by models that are trained on all others."""
+    def scores(self, fold: Sequence[int], *, has_relations: bool = True) -> list[HeldOutScores]:
+        """Return the scores of the sentences of a fold by models that are trained on all others; those of relations on request."""
         if not fold:
             return []
         others = sorted(set(range(len(self.sentences))).difference(fold))
@@ -91,21 +91,23 @@ class ArcTraining:
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
-        labeller = fit_labeller(
-            table,
-            tokens,
-            trees,
-            [self.relations[index] for index in others],
-            names=self.names,
-            max_iter=self.max_iter,
-            random_state=self.random_state,
-        )
+        labeller = None
+        if has_relations:
+            labeller = fit_labeller(
+                table,
+                tokens,
+                trees,
+                [self.relations[index] for index in others],
+                names=self.names,
+                max_iter=self.max_iter,
+                random_state=self.random_state,
+            )
         number_of = {name: number for number, name in enumerate(self.names)}
         results = []
         for index in fold:
             views, tree = table.encode(self.sentences[index].tokens), self.trees[index]
             targets = np.asarray([number_of[name] for name in self.relations[index]], np.int32)
-            scores = labeller.scores(views, tree)
+            scores = np.zeros((len(tree) - 1, 0)) if labeller is None else labeller.scores(views, tree)
             results.append(HeldOutScores(self.symbols[index], tree, targets, scorer.factors(views), scores))
         return results
 

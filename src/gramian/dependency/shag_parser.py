@@ -227,7 +227,7 @@ class SHAGParser(Estimator):
                 **how,
             )
             held_out = [trees.sentences[index] for index in training.folds[0]]
-            scores = training.scores(training.folds[0])
+            scores = training.scores(training.folds[0], has_relations=self.neural)
             factors = [row.factors for row in scores]
             if self.neural:
                 net = with_chosen_weights(self._fit_net(training, scores), grammar, held_out, scores)

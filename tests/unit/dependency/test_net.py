@@ -198,10 +198,10 @@ def test_the_net_learns_heads_and_relations_where_other_models_know_nothing():
     from gramian.dependency.arc_net import fit_net_arc_scorer
 
     class Ignorant(ArcTraining):
-        def scores(self, fold):
+        def scores(self, fold, **options):
             return [
                 row._replace(factors=np.ones_like(row.factors), relations=np.zeros_like(row.relations))
-                for row in super().scores(fold)
+                for row in super().scores(fold, **options)
             ]
 
     known = arc_training()
