@@ -157,6 +157,7 @@ def parse_text(build: Build) -> None:
     from gramian.training.members import TaskRunner
     from gramian.training.selftraining import teacher as teachers
     from gramian.training.selftraining.raw_text import RawText
+    from gramian.training.setting_groups import SilverSettings
     from gramian.training.training_data import TrainingData
     from gramian.trees.labels import treebank_labels
 
@@ -165,11 +166,9 @@ def parse_text(build: Build) -> None:
     data = TrainingData.read(list(read_trees(build.file("trees"))), TrainingSettings.of(language="none"))
     labels = frozenset().union(*treebank_labels(data.bank.symbols, data.bank.n_phrases))
     teacher = teachers.Teacher(model, labels)
-    text = RawText((str(build.file("text")),))
+    text = RawText((str(build.file("text")),), SilverSettings(min_confidence=LEAST_CONFIDENCE))
     runner = TaskRunner(data, build.n_jobs, folder=build.work / "shards")
-    silver = teachers.parse_text(
-        text, teacher, runner, total=text.count(), least_confidence=LEAST_CONFIDENCE, best_trees=1
-    )
+    silver = teachers.parse_text(text, teacher, runner, text.count())
     _write((penn_labels(Tree.parse(tree)) for _, tree in silver.trees()), build.file("silver"))
 
 

@@ -101,12 +101,8 @@ class Observations:
             np.bincount(rows[:, 0], count, self.bank.n_symbols) for rows, count in self.productions.tables
         ]
         total = parts[0] + parts[1] + parts[2]
-        return total if self.is_weighted else total.astype(np.int64)
-
-    @property
-    def is_weighted(self) -> bool:
-        """Whether trees may count in fractions."""
-        return self.bank.weight is not None or self.further is not None
+        may_be_fractions = self.bank.weight is not None or self.further is not None
+        return total if may_be_fractions else total.astype(np.int64)
 
     @cached_property
     def root_count(self) -> Counts:

@@ -158,7 +158,7 @@ def search_states(
     start = search.run("", [cache.start], range(len(names)))[0]
     queue: list[tuple[float, int, int, str, Assignment]] = [(-start.score, 0, 0, "coarse", start.assignment)]
     pushed, furthest = 1, 0
-    while queue and not search.is_spent:
+    while queue and len(search.known) < search.budget:
         _, _, place, stage, own = heapq.heappop(queue)
         furthest = max(furthest, place)
         if method == "greedy":
@@ -296,10 +296,10 @@ class Trials:
 
     def __init__(self, score: Scores, budget: int | None, path: str | Path | None, identity: str) -> None:
         self.done: list[Trial] = []
-        self._score, self._budget = score, math.inf if budget is None else budget
+        self._score, self.budget = score, math.inf if budget is None else budget
         self._path = None if path is None else Path(path)
         self._identity = f"{__version__} {identity}"
-        self._known: dict[Assignment, float] = {}
+        self.known: dict[Assignment, float] = {}
         self._stored = {} if self._path is None else self._read(self._path)
 
     def _read(self, path: Path) -> dict[Assignment, float]:
@@ -314,39 +314,34 @@ class Trials:
                     stored[record.states] = record.score
         return stored
 
-    @property
-    def is_spent(self) -> bool:
-        """Whether the budget is."""
-        return len(self._known) >= self._budget
-
     def run(self, name: str, candidates: Sequence[Assignment], changed: Sequence[int]) -> list[Trial]:
         """Return the trials of some assignments, as far as the budget goes."""
 
         def trial(assignment: Assignment, score: float) -> Trial:
             return Trial(name, sum(assignment[symbol] for symbol in changed), score, assignment)
 
-        new = [candidate for candidate in dict.fromkeys(candidates) if candidate not in self._known]
-        if self._budget < math.inf:
-            new = new[: int(self._budget) - len(self._known)]
+        new = [candidate for candidate in dict.fromkeys(candidates) if candidate not in self.known]
+        if self.budget < math.inf:
+            new = new[: int(self.budget) - len(self.known)]
         unscored = [candidate for candidate in new if candidate not in self._stored]
         with threadpool_limits(1):  # as in learning: several threads would change the order of sums
             scores = iter(self._score(unscored)) if unscored else iter(())
             for candidate in new:  # scores come in order, and each is written before the next is waited for
                 is_stored = candidate in self._stored
                 tried = trial(candidate, self._stored[candidate] if is_stored else next(scores))
-                if tried.score > max(self._known.values(), default=-math.inf):
+                if tried.score > max(self.known.values(), default=-math.inf):
                     shown = len(self.done) + 1, name or "start", tried.states, tried.score
                     _log.info("candidate %d: %s, %d states, %.3f", *shown)
-                self._known[candidate] = tried.score
+                self.known[candidate] = tried.score
                 self.done.append(tried)
                 if self._path is not None and not is_stored:
                     checksum = self._checksum(candidate, tried.score)
                     record = _Line(symbol=name, score=tried.score, states=candidate, checksum=checksum)
                     self._write(json.dumps(asdict(record), ensure_ascii=False))
-                if self._budget < math.inf:
-                    tell_progress(_log, "candidates", len(self._known), self._budget)
+                if self.budget < math.inf:
+                    tell_progress(_log, "candidates", len(self.known), self.budget)
         return [
-            trial(candidate, self._known[candidate]) for candidate in candidates if candidate in self._known
+            trial(candidate, self.known[candidate]) for candidate in candidates if candidate in self.known
         ]
 
     def _checksum(self, states: Assignment, score: float) -> str:

@@ -56,7 +56,7 @@ class DeviceParsing:
         self, pipeline: Pipeline, fallbacks: FallbackParser, experts: Sequence[Expert], pruning: Pruning, device: str
     ) -> None:  # fmt: skip
         self.fallbacks, self.whole = fallbacks, _whole_model(pipeline, experts, pruning, device)
-        self._pipeline = pipeline._replace(chart=pipeline.chart.with_backend(TorchBackend.on(device)))
+        self.pipeline = pipeline._replace(chart=pipeline.chart.with_backend(TorchBackend.on(device)))
 
     def parse(
         self, sentences: Iterable[Sentence], read: Callable[[Sentence], Item]
@@ -108,18 +108,14 @@ class DeviceParsing:
             else:
                 batches.append([index])
                 longest = lengths[index]
-                room = self.whole.sentences_at_once(longest)
+                room = self.whole.room.sentences(longest)
             room -= 1
         return batches
 
     def results(self, requests: Sequence[ReadRequest], trees: TreeArrays) -> BatchResults:
         """Return the results of a batch."""
         sentences = [request.read for request in requests]
-        return BatchResults(trees, sentences, self._pipeline.chart.labels.names, self._pipeline.calibration)
-
-    def from_forests(self, requests: Sequence[ReadRequest]) -> list[ParseResult | None]:
-        """Return the results of sentences whose charts the device fills."""
-        return self.fallbacks.first_attempt(requests, self._pipeline)
+        return BatchResults(trees, sentences, self.pipeline.chart.labels.names, self.pipeline.calibration)
 
 
 def _whole_model(
@@ -167,7 +163,8 @@ class _Chunk:
             self._keep(batches[-1], before)
         is_rest = [isinstance(item, ReadRequest) and not self._parsing.is_plain(item) for item in self.items]
         rest = [index for index, is_in_rest in enumerate(is_rest) if is_in_rest]
-        for index, result in zip(rest, self._parsing.from_forests(self._requests(rest)), strict=True):
+        found = self._parsing.fallbacks.first_attempt(self._requests(rest), self._parsing.pipeline)
+        for index, result in zip(rest, found, strict=True):
             self._results[index] = result
 
     def _requests(self, indices: list[int]) -> list[ReadRequest]:

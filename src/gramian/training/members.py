@@ -229,7 +229,7 @@ def whole_model(tasks: Sequence[MemberTask], results: Sequence[TrainedMember]) -
 class TaskRunner:
     """Runs the tasks of a training; fields as for :func:`gramian.tasks.task_runner.run_tasks`."""
 
-    data: TrainingData
+    data: Any  #: what tasks take: a :class:`TrainingData`, or a teacher
     n_jobs: int = 1
     scheduler: str | None = None
     folder: Path | None = None
@@ -247,7 +247,7 @@ class TaskRunner:
         )
 
 
-def _run(task: Any, data: TrainingData) -> Any:
+def _run(task: Any, data: Any) -> Any:
     return task.run(data)
 
 

@@ -187,7 +187,7 @@ def _problem(settings: TrainingSettings, dev: bool, scheduler: bool) -> str | No
         ),
         (
             settings.keep_best,
-            dev and settings.has_iterations and not settings.is_bundle,
+            dev and settings.method in ("best", "spectral-em", "em") and not settings.is_bundle,
             "keep_best requires dev, a method with iterations of EM, and one grammar without expert and rerank",
         ),
         (

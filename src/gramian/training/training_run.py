@@ -137,7 +137,7 @@ class TrainingRun:
                 "torch", "neural", "learning a neural expert"
             )  # before all others are learnt
         if self.settings.text:
-            self.data = with_silver(self.data, self.settings, self.runner, self._tell_teacher)
+            self.data = with_silver(self.data, self.settings, self.runner)
             self.runner = replace(self.runner, data=self.data)
         parsed = time.perf_counter() - began
         searched = {"search": self._search()} if self.settings.search.method else {}
@@ -246,9 +246,6 @@ class TrainingRun:
             **({} if self.gold is None else {"seconds of these for scoring": round(scoring, 3)}),
             "megabytes": round(300 + 20 * cells / 1e6 + nodes / 1e6),
         }
-
-    def _tell_teacher(self, outcome: Outcome) -> None:
-        _log.info("part of the teacher: %s", outcome.how)
 
     def _beside(self, what: str) -> Path | None:
         return None if self._checkpoint is None else Path(f"{self._checkpoint}.{what}")

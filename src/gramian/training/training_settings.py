@@ -185,11 +185,6 @@ class TrainingSettings:
         """Whether the model has several parts, each a task of its own."""
         return self.n_models > 1 or self.expert != "none" or self.rerank or self.calibrate
 
-    @property
-    def has_iterations(self) -> bool:
-        """Whether the method iterates EM, so that iterations can be scored and kept."""
-        return self.method in ("best", "spectral-em", "em")
-
     def learner_parameters(self) -> dict[str, Any]:
         """Return the parameters of the estimator that the settings decide, by the estimator's names."""
         from gramian.learn import LexiconOptions

@@ -19,7 +19,7 @@ from gramian.training.selftraining import teacher
 from gramian.training.selftraining.raw_text import RawText, kind_of
 from gramian.training.selftraining.silver_trees import SilverTrees
 from gramian.training.selftraining.teacher import confidence
-from gramian.training.setting_groups import check_settings
+from gramian.training.setting_groups import SilverSettings, check_settings
 from gramian.treebank import Treebank
 from gramian.trees import Tree
 
@@ -90,11 +90,13 @@ def test_sentences_of_all_kinds(tmp_path):
 def test_what_is_known_and_what_is_too_long(tmp_path):
     path = tmp_path / "some.conllu"
     path.write_text(CONLLU)
-    assert list(RawText((str(path),), known="words").sentences()) == [["the", "gnu", "sleeps"]]
-    assert list(RawText((str(path),), known="tags").sentences()) == [
+    assert list(RawText((str(path),), SilverSettings(constraints="words")).sentences()) == [
+        ["the", "gnu", "sleeps"]
+    ]
+    assert list(RawText((str(path),), SilverSettings(constraints="tags")).sentences()) == [
         [("the", "DT"), ("gnu", "NN"), ("sleeps", "VBZ")]
     ]
-    assert list(RawText((str(path),), max_length=2).sentences()) == []
+    assert list(RawText((str(path),), SilverSettings(max_length=2)).sentences()) == []
     (tmp_path / "empty").write_text("\n\n")
     with pytest.raises(InputError, match="no sentence"):
         RawText((str(tmp_path / "empty"),)).count()

@@ -69,10 +69,11 @@ def likely_forest(grammar: CoarseTensors, chart: DenseChart, pruning: Pruning) -
     sentence = torch.cat([tags[:, 0], phrases[:, 1]])
     cell = torch.cat([tags[:, 1], phrases[:, 0]])
     symbol = torch.cat([tags[:, 2] + grammar.n_phrases, phrases[:, 2]])
-    starts, widths = spans_of_cells(n, cell.device)
+    numbers = torch.arange(n, device=cell.device)
+    widths, starts = (numbers[:, None] + numbers < n).nonzero(as_tuple=True)  # of spans by width, then start
     place = (sentence * n_cells + cell) * n_symbols + symbol
     items = Items(
-        sentence, cell, symbol, starts[cell], widths[cell], chart.inside.flatten()[place], chart.scale_at(sentence, cell)
+        sentence, cell, symbol, starts[cell], widths[cell] + 1, chart.inside.flatten()[place], chart.log_scale[sentence, cell]
     )  # fmt: skip
     number = torch.full((size * n_cells * n_symbols,), -1, dtype=torch.int32, device=cell.device)
     number[place] = torch.arange(len(place), dtype=torch.int32, device=cell.device)
@@ -88,13 +89,6 @@ def likely_forest(grammar: CoarseTensors, chart: DenseChart, pruning: Pruning) -
         edges = _edges(grammar, chart, items, number, len(tags), pruning)
     own = items[:5]
     return BatchForest(n, *own, posterior.flatten()[place], root_share, level, *edges)
-
-
-def spans_of_cells(n_words: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return start and width of each span, by width, then start."""
-    numbers = torch.arange(n_words, device=device)
-    wider, starts = (numbers[:, None] + numbers < n_words).nonzero(as_tuple=True)
-    return starts, wider + 1
 
 
 def expanded(first: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -39,7 +39,7 @@ class BatchParser:
         device: torch.device, net: NetLabels | None = None,
     ) -> None:  # fmt: skip
         first = families[0][0]
-        self._room = Room([one for family in families for one in family], device)
+        self.room = Room([one for family in families for one in family], device)
         self._families = [Family(family, device) for family in families]
         self._words, self._pruning, self._penalty, self._device, self._net = (
             words,
@@ -56,10 +56,6 @@ class BatchParser:
         self._first_label, self._label_number = (
             torch.from_numpy(one.astype(np.int64)).to(device) for one in (self.labels.first, self.labels.number)
         )  # fmt: skip
-
-    def sentences_at_once(self, n_words: int) -> int:
-        """Return how many sentences of at most so many words make a batch."""
-        return self._room.sentences(n_words)
 
     def read(self, sentences: Sequence[Sequence[str]]) -> WordNumbers:
         """Return the words of a batch as numbers, which the device has no part in."""

@@ -31,10 +31,6 @@ class DenseChart(NamedTuple):
     log_total: torch.Tensor  # (n_sentences,): -inf where there is no tree
     root_share: torch.Tensor  # (n_sentences, n_columns): posterior of each symbol as the root
 
-    def scale_at(self, sentence: torch.Tensor, cell: torch.Tensor) -> torch.Tensor:
-        """Return the scales of some spans."""
-        return self.log_scale.flatten()[sentence * self.log_scale.shape[1] + cell]
-
 
 def first_cell(n_words: int, width: int) -> int:
     """Return the number of the first span of a width."""
@@ -61,7 +57,10 @@ def fill_chart(
         charts.find_roots()
         for width in range(charts.n, 0, -1):
             charts.fill_outside(width)
-        charts.finish_words()
+        over_words = charts.outside[:, : charts.n]  # to tags comes what phrases over them give
+        over_words[..., grammar.n_phrases : grammar.n_symbols] += (
+            over_words[..., : grammar.n_phrases] @ grammar.unary.T
+        )
     return DenseChart(
         charts.n, lengths, charts.inside, charts.outside, charts.scale, charts.log_total, charts.root_share
     )
@@ -148,11 +147,6 @@ class _Charts:
         out.clamp_(max=MOST)
         likely = (out * self.inside[:, self.cells(width)]).amax(-1) >= self.least
         self.parent_scale[:, self.cells(width)] = torch.where(likely, own, -torch.inf)
-
-    def finish_words(self) -> None:
-        """Add to the outside values of tags what phrases over them give."""
-        g, out = self.g, self.outside[:, : self.n]
-        out[..., g.n_phrases : g.n_symbols] += out[..., : g.n_phrases] @ g.unary.T
 
 
 class _KernelCharts(_Charts):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal, TypeAlias
 
@@ -14,6 +14,7 @@ from gramian.parsing.sentences import Sentence, read_sentence
 from gramian.text.rule_tokenizer import Style, tokenize
 from gramian.text.sentence_segmenter import SentenceSegmenter
 from gramian.text.text_processor import sentences_in
+from gramian.training.setting_groups import SilverSettings
 from gramian.trees import read_conllu
 from gramian.trees.token_lines import split_pairs, split_tokens
 
@@ -25,20 +26,7 @@ _ENDINGS = frozenset(".?!…。？！")
 
 @dataclass(frozen=True)
 class RawText:
-    r"""Files of text to learn from.
-
-    Parameters
-    ----------
-    kind : {"auto", "text", "tokens", "tagged", "conllu"}
-        What the files hold; ``"auto"`` tells it of each by its name and first lines.
-    known : {"all", "tags", "words"}
-        What beside the words is taken as known: tags and dependencies, tags alone, or nothing.
-    relations : str
-        Name or file of the table that says what dependencies demand; see :class:`~gramian.parsing.dependency_constraints.RelationTable`.
-    max_length : int
-        Sentences of more words are passed over.
-    style : str
-        How running text is cut into words.
+    r"""Files of text to learn from; the settings say what they hold and what of it is taken as known.
 
     Examples
     --------
@@ -51,11 +39,8 @@ class RawText:
     """
 
     paths: tuple[str, ...]
-    kind: str = "auto"
-    known: str = "all"
-    relations: str = "universal"
-    max_length: int = 60
-    style: Style = "penn"
+    silver: SilverSettings = field(default_factory=SilverSettings)
+    style: Style = "penn"  #: how running text is cut into words
 
     def __post_init__(self) -> None:
         for path in self.paths:
@@ -66,14 +51,14 @@ class RawText:
     def sentences(self) -> Iterator[Sentence]:
         """Yield the sentences of all files, one after the other."""
         for path in self.paths:
-            kind = kind_of(path) if self.kind == "auto" else self.kind
+            kind = kind_of(path) if self.silver.format == "auto" else self.silver.format
             yield from self._from_conllu(path) if kind == "conllu" else self._from_text(path, kind)
 
     def count(self) -> int:
         """Return about how many sentences there are, without reading them closely: lines, or blocks of CoNLL-U."""
         total = 0
         for path in self.paths:
-            is_conllu = (kind_of(path) if self.kind == "auto" else self.kind) == "conllu"
+            is_conllu = (kind_of(path) if self.silver.format == "auto" else self.silver.format) == "conllu"
             with open_text(path) as lines:
                 total += sum(line.startswith("1\t") if is_conllu else not line.isspace() for line in lines)
         if not total:
@@ -81,23 +66,27 @@ class RawText:
         return total
 
     def _from_conllu(self, path: str) -> Iterator[Sentence]:
-        table = RelationTable.named(self.relations)
-        for sentence in read_conllu(path, broken="skip", arcs=self.known == "all"):
-            if len(sentence) > self.max_length:
+        table = RelationTable.named(self.silver.relations)
+        for sentence in read_conllu(path, broken="skip", arcs=self.silver.constraints == "all"):
+            if len(sentence) > self.silver.max_length:
                 continue
             has_arcs = sentence.tokens[0].head is not None
             known = dependency_constraints(
                 sentence if has_arcs else sentence.with_heads([0] * len(sentence)), table
             )
-            if self.known == "all" and has_arcs:
+            if self.silver.constraints == "all" and has_arcs:
                 yield known
             else:
-                yield read_sentence(known.sentence).tokens if self.known == "words" else known.sentence
+                yield (
+                    read_sentence(known.sentence).tokens
+                    if self.silver.constraints == "words"
+                    else known.sentence
+                )
 
     def _from_text(self, path: str, kind: str) -> Iterator[Sentence]:
         with open_text(path) as lines:
             for tokens in self._tokens(lines, path, kind):
-                if 0 < len(tokens) <= self.max_length:
+                if 0 < len(tokens) <= self.silver.max_length:
                     yield tokens
 
     def _tokens(self, lines: TextLines, path: str, kind: str) -> Iterator[list[str] | list[tuple[str, str]]]:
@@ -111,7 +100,7 @@ class RawText:
                 yield split_tokens(line)
                 continue
             pairs = split_pairs(line, path, number, "write token/TAG, or say of which kind the text is")
-            yield [word for word, _ in pairs] if self.known == "words" else pairs
+            yield [word for word, _ in pairs] if self.silver.constraints == "words" else pairs
 
 
 def kind_of(path: str) -> Kind:

@@ -9,7 +9,7 @@ import hashlib
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
@@ -25,7 +25,7 @@ from gramian.parsing.parser import Parser
 from gramian.parsing.result import ParseResult
 from gramian.parsing.sentences import ParseRequest, Sentence
 from gramian.progress import tell_progress
-from gramian.tasks.task_runner import Outcome, run_tasks
+from gramian.tasks.task_runner import Outcome
 from gramian.training.members import TaskRunner, member_tasks, whole_model
 from gramian.training.selftraining.raw_text import RawText
 from gramian.training.selftraining.silver_trees import SilverTrees
@@ -139,15 +139,7 @@ def confidence(result: ParseResult) -> float:
     return sum(phrases) / max(len(phrases), 1)
 
 
-def parse_text(
-    text: RawText,
-    teacher: Teacher,
-    runner: TaskRunner,
-    *,
-    total: int,
-    least_confidence: float,
-    best_trees: int,
-) -> SilverTrees:
+def parse_text(text: RawText, teacher: Teacher, runner: TaskRunner, total: int) -> SilverTrees:
     """Return the trees that a teacher makes of a text of about `total` sentences; they count as much as the teacher is sure."""
     done = kept = 0
     left_out: Counter[str] = Counter()
@@ -160,20 +152,12 @@ def parse_text(
         kept += outcome.kept
         tell_progress(_log, "sentences of text", min(done, total), total)
 
-    shards = _tasks(text.sentences(), teacher.key, best_trees)
+    shards = _tasks(text.sentences(), teacher.key, text.silver.best_trees)
     while wave := list(islice(shards, _WAVE)):
-        for outcome in run_tasks(
-            _run,
-            wave,
-            shared=teacher,
-            n_jobs=runner.n_jobs,
-            scheduler=runner.scheduler,
-            folder=runner.folder,
-            watch=watch,
-        ):
+        for outcome in replace(runner, data=teacher).run(wave, watch):
             left_out.update(outcome.value["left out"])
             rows = outcome.value["trees"]
-            sure = [(one * share, tree) for one, share, tree in rows if one >= least_confidence]
+            sure = [(one * share, tree) for one, share, tree in rows if one >= text.silver.min_confidence]
             left_out["not sure enough"] += len(rows) - len(sure)
             parts.append(SilverTrees.of(sure))
     tell_progress(_log, "sentences of text", total, total)
@@ -185,10 +169,6 @@ def parse_text(
     again = f", {counted(kept, 'shard')} reused from a previous run" if kept else ""
     _log.info("%s of %s sentences of text%s%s", counted(len(silver), "tree"), f"{done:,}", again, reasons)
     return silver
-
-
-def _run(task: ShardTask, teacher: Teacher) -> dict[str, Any]:
-    return task.run(teacher)
 
 
 def _tasks(sentences: Iterator[Sentence], teacher: str, best_trees: int) -> Iterator[ShardTask]:
@@ -229,10 +209,7 @@ def text_of(settings: TrainingSettings) -> RawText:
     """Return the text that settings name."""
     if "-" in settings.text:
         raise OptionError("text is read several times and cannot come from stdin; try: a file")
-    silver = settings.silver
-    return RawText(
-        tuple(settings.text), silver.format, silver.constraints, silver.relations, silver.max_length
-    )
+    return RawText(tuple(settings.text), settings.silver)
 
 
 def seconds_for_text(settings: TrainingSettings, data: TrainingData) -> float:
@@ -246,7 +223,6 @@ def with_silver(
     data: TrainingData,
     settings: TrainingSettings,
     runner: TaskRunner,
-    watch: Callable[[Outcome], None] | None = None,
 ) -> TrainingData:
     """Return the treebank with silver trees of the settings' text beside it; after several rounds, those of the last."""
     text = text_of(settings)
@@ -256,20 +232,13 @@ def with_silver(
             model = load_model(settings.silver.teacher)
         else:
             _log.info("a teacher is learnt from %s", "trees" if data.silver is None else "trees and text")
-            model = _taught(teacher_settings(settings, data), replace(runner, data=data), watch)
+            folder = runner.folder if runner.scheduler is None else None
+            tasks = member_tasks(teacher_settings(settings, data), data, folder)
+            parts = replace(runner, data=data).run(
+                tasks, lambda outcome: _log.info("part of the teacher: %s", outcome.how)
+            )
+            model = whole_model(tasks, [part.value for part in parts])
         teacher = Teacher(model, frozenset().union(*treebank_labels(data.bank.symbols, data.bank.n_phrases)))
-        silver = parse_text(
-            replace(text, style=model.tokens),
-            teacher,
-            runner,
-            total=total,
-            least_confidence=settings.silver.min_confidence,
-            best_trees=settings.silver.best_trees,
-        )
+        silver = parse_text(replace(text, style=model.tokens), teacher, runner, total)
         data = replace(data, silver=silver.scaled(settings.silver.weight * data.bank.n_trees))
     return data
-
-
-def _taught(settings: TrainingSettings, runner: TaskRunner, watch: Callable[[Outcome], None] | None) -> Model:
-    tasks = member_tasks(settings, runner.data, runner.folder if runner.scheduler is None else None)
-    return whole_model(tasks, [outcome.value for outcome in runner.run(tasks, watch)])
