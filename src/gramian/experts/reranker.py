@@ -6,7 +6,7 @@ are those of models that have not seen the sentences; see :mod:`gramian.training
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import islice, pairwise
@@ -94,16 +94,6 @@ def log_likelihood(weights: Floats, examples: Examples, l2: Floats) -> tuple[flo
     return value - 0.5 * float(l2 @ weights**2), gradient
 
 
-class _Choices:
-    """Those of some sentences that have candidates to choose from, looked for each time anew."""
-
-    def __init__(self, sentences: Iterable[Scored]) -> None:
-        self._sentences = sentences
-
-    def __iter__(self) -> Iterator[Scored]:
-        return (one for one in self._sentences if len(one.trees) > 1)
-
-
 @estimator
 class MaxEntReranker(Estimator):
     """Learns to choose among candidates.
@@ -144,8 +134,12 @@ class MaxEntReranker(Estimator):
         What can be gone through once only is kept in memory; together candidates take more of it than what is learnt from them.
         """
         with self._fitting() as report:
-            chosen = _Choices([*sentences] if iter(sentences) is sentences else sentences)
-            if len([*islice(chosen, 2)]) < 2:
+            several_times = [*sentences] if iter(sentences) is sentences else sentences
+
+            def chosen() -> Iterator[Scored]:
+                return (one for one in several_times if len(one.trees) > 1)
+
+            if len([*islice(chosen(), 2)]) < 2:
                 raise InputError(
                     "fewer than two sentences have candidates to choose from", "candidates", hint="more trees"
                 )
@@ -153,9 +147,9 @@ class MaxEntReranker(Estimator):
             self.report_: dict[str, Any] = report.as_dict()
         return self
 
-    def _learn(self, chosen: Iterable[Scored], report: Report) -> None:
+    def _learn(self, chosen: Callable[[], Iterator[Scored]], report: Report) -> None:
         with report.stage("features"):
-            counted = ((word, 1) for one in chosen for word in one.words)
+            counted = ((word, 1) for one in chosen() for word in one.words)
             features = TreeFeatures(frequent_words(counted, self.min_count), self.heads, self.groups)
             examples, slots = self._examples(chosen, features)
         dense = examples.arrays.dense
@@ -171,12 +165,12 @@ class MaxEntReranker(Estimator):
         self.model_ = RerankModel(most, frequent, self.heads, weights[len(slots) :] / scale, table, base)
 
     def _examples(
-        self, sentences: Iterable[Scored], features: TreeFeatures
+        self, sentences: Callable[[], Iterator[Scored]], features: TreeFeatures
     ) -> tuple[Examples, npt.NDArray[np.int64]]:
         """Return the sentences as numbers, and the slots of the features that are kept."""
         table, count = np.zeros(self.slots, np.int16), np.zeros(self.slots, np.int32)
         entries = np.zeros(self.slots, np.int64)
-        for one in sentences:
+        for one in sentences():
             found, times = np.unique(features.differences(one.words, one.trees, table)[1], return_counts=True)
             count[found] += 1
             entries[found] += times
@@ -188,7 +182,7 @@ class MaxEntReranker(Estimator):
         feature, value = np.empty(total, np.int32), np.empty(total, np.int8)
         del count, entries
         trees, rows, dense, starts, place = [np.zeros(1, np.int64)], [], [], [0], 0
-        for one in sentences:
+        for one in sentences():
             where, slot, more = features.differences(one.words, one.trees, table)
             kept = number[slot] >= 0
             ends = place + np.concatenate([[0], np.cumsum(kept)])
@@ -203,12 +197,12 @@ class MaxEntReranker(Estimator):
         return Examples(arrays, np.concatenate(rows)), slots
 
     def _tuned(
-        self, sentences: Iterable[Scored], examples: Examples, n_features: int, report: Report
+        self, sentences: Callable[[], Iterator[Scored]], examples: Examples, n_features: int, report: Report
     ) -> tuple[float, float]:
         """Return the penalty and the share of the base model that do best on the last sentences when learning from the others."""
         cut = min(max(round((1 - self.held_out) * len(examples)), 1), len(examples) - 1)
         lesson, test = examples.part(0, cut), examples.part(cut, len(examples))
-        judges = [*islice(sentences, cut, None)]
+        judges = [*islice(sentences(), cut, None)]
         share = cut / len(examples)
         found = {}
         for l2 in self.l2:

@@ -64,6 +64,13 @@ def glued(grammar: LPCFG) -> LPCFG:
     blocks = [price * grammar.prior(part) for part, price in priced]
     rules = [moved[grammar.binary_rules], *sequences]
     root_weight = _with_new(np.zeros(n_symbols), n_phrases, [1, 0], [0])
+    factors = grammar.factors
+    if factors is not None:  # the new rules are whole
+        both = factors, Factors.none(len(parts) * len(sequences))
+        rank, scale, start = (
+            np.concatenate([getattr(one, name) for one in both]) for name in ("rank", "weight", "start")
+        )
+        factors = replace(factors, rank=rank, weight=scale, start=start)
     return replace(
         grammar,
         symbols=(
@@ -86,16 +93,8 @@ def glued(grammar: LPCFG) -> LPCFG:
         if grammar.binary_weight is None
         else np.concatenate([grammar.binary_weight, np.tile(weight, len(sequences))]),
         root_weight=None if grammar.root_weight is None else root_weight,
-        factors=grammar.factors and _with_whole(grammar.factors, len(parts) * len(sequences)),
+        factors=factors,
     )
-
-
-def _with_whole(factors: Factors, n_rules: int) -> Factors:
-    """Return the factors of rules to which some are added whose blocks are whole."""
-    more = Factors.none(n_rules)
-    fields = ("rank", "weight", "start")
-    combined = {name: np.concatenate([getattr(factors, name), getattr(more, name)]) for name in fields}
-    return replace(factors, **combined)
 
 
 def _with_new(

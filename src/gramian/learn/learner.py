@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
@@ -55,17 +55,14 @@ def allocate_states(
     return np.clip(number, 1, n_states).astype(np.int32)
 
 
+@dataclass(frozen=True, eq=False)
 class Maximisation:
     """Turns latent counts over a treebank into tables for the next expectation step, or into a grammar."""
 
-    def __init__(
-        self,
-        seen: Observations,
-        smoothing: Smoothing,
-        lexicon: LexiconChoice = "auto",
-        device: str | None = None,
-    ) -> None:
-        self.seen, self.smoothing, self.lexicon, self.device = seen, smoothing, lexicon, device
+    seen: Observations
+    smoothing: Smoothing
+    lexicon: LexiconChoice = "auto"
+    device: str | None = None
 
     def expect(self, counts: LatentTables, n_jobs: int = 1) -> Expectation:
         """Return what an expectation step finds under the tables that counts make."""

@@ -83,7 +83,13 @@ class SentenceSegmenter:
                     spans.append(SentenceSpan(first, gap.end))
                     first = gap.end
             spans.append(SentenceSpan(first, end))
-        return [SentenceSpan(*_stripped(text, span)) for span in spans if text[span.start : span.end].strip()]
+        sentences = []
+        for start, end in spans:
+            part = text[start:end]
+            if stripped := part.strip():
+                start += len(part) - len(part.lstrip())
+                sentences.append(SentenceSpan(start, start + len(stripped)))
+        return sentences
 
     def _ends(self, gap: Gap) -> bool:
         if gap.certain is not None:
@@ -104,11 +110,6 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
     yield start, len(text)
 
 
-def _stripped(text: str, span: SentenceSpan) -> tuple[int, int]:
-    part = text[span.start : span.end]
-    return span.start + len(part) - len(part.lstrip()), span.start + len(part.rstrip())
-
-
 def _gaps(text: str, start: int, end: int) -> Iterator[tuple[Gap, bool]]:
     """Yield the possible boundaries of a paragraph, and whether a line break forces each."""
     chunks = list(_CHUNK.finditer(text, start, end))
@@ -125,7 +126,7 @@ def _gaps(text: str, start: int, end: int) -> Iterator[tuple[Gap, bool]]:
         if "\n" in between:
             line = chunks[index].end() - (text.rfind("\n", start, chunks[index].end()) + 1 or start)
             forced = not width or line + 1 + len(right) <= width or _MARK.fullmatch(right) is not None
-        if forced or ends[index] or _may_begin(right) or not left[-1].isalnum():
+        if forced or ends[index] or not right.lstrip(_OPENING)[:1].islower() or not left[-1].isalnum():
             before = words[index - 1] if index else ""
             after = words[index + 2] if index + 2 < len(words) else ""
             yield _gap(chunks[index].end(), (before, left, right, after), since, ahead[index + 1]), forced
@@ -143,10 +144,6 @@ def _wrapped_at(paragraph: str) -> int:
         if line and after.strip()
     )
     return width if width >= _NARROWEST and 2 * full >= len(lines) - 1 else 0
-
-
-def _may_begin(word: str) -> bool:
-    return not word.lstrip(_OPENING)[:1].islower()
 
 
 def _distances(ends: Sequence[bool]) -> list[int]:

@@ -13,7 +13,7 @@ from gramian.parsing.model_store import load_model
 from gramian.parsing.result import ParseResult
 from gramian.parsing.sentences import ParseRequest
 from gramian.tasks import task_runner
-from gramian.training import TrainingData, TrainingRun, TrainingSettings
+from gramian.training import TrainingData, TrainingRun, TrainingSettings, members
 from gramian.training.members import TaskRunner
 from gramian.training.selftraining import teacher
 from gramian.training.selftraining.raw_text import RawText, kind_of
@@ -257,7 +257,7 @@ def test_rounds_teach_again(text, monkeypatch):
         taught.extend(task for task in tasks if isinstance(task, teacher.ShardTask))
         return usual(function, tasks, **others)
 
-    monkeypatch.setattr(teacher, "run_tasks", run_tasks)
+    monkeypatch.setattr(members, "run_tasks", run_tasks)
     gramian.train(TREES, settings={"silver.rounds": 2}, ensemble_size=1, n_states=1, text=text, max_iter=1)
     keys = {task.teacher for task in taught}
     assert len(keys) == 2  # the second teacher is another one
