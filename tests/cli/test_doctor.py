@@ -112,6 +112,16 @@ def test_a_cache_that_cannot_be_written(tmp_path):
     assert findings["sentence"]["ok"]
 
 
+def test_no_advice_leads_to_a_directory_that_others_can_write(tmp_path):
+    shared = tmp_path / "shared"
+    shared.mkdir(mode=0o700)
+    shared.chmod(0o777)
+    code, findings = run("", NUMBA_CACHE_DIR=str(shared))
+    assert (code, wrong(findings)) == (1, ["cache"])
+    assert "others can write" in findings["cache"]["found"]
+    assert findings["cache"]["fix"].startswith("choose a directory that only you can write")
+
+
 NOWHERE = """
 import tempfile
 def refuse(*_, **__):

@@ -36,6 +36,12 @@ NO_PRUNING = Pruning(0.0, 0.0, 0.0, 0.0, split=0.0)
 AMBIGUOUS = ["the", "dog", "saw", "a", "cat", "with", "a", "telescope", "."]
 
 
+@pytest.mark.parametrize("sentence", [None, 3, b"the dog", [None], [["the"]]])
+def test_what_is_no_sentence_is_refused(parser, sentence):
+    with pytest.raises(InputError, match="a sentence is text, or tokens with or without tags"):
+        parser.parse(sentence)
+
+
 @pytest.fixture(scope="module")
 def parser() -> Parser:
     return load(FIXTURE)

@@ -269,3 +269,9 @@ def test_a_deep_tree():
     depth = 300
     tree = "(A " * depth + "(B b)" + ")" * depth
     assert TableMatcher(parse_pattern("A << b")).counts([tree, "(B b)"]).tolist() == [depth, 0]
+
+
+def test_groups_are_compared_in_a_tree_5_000_deep():
+    depth = 5_000
+    tree = Tree.parse("(NP " * depth + "(NN a)" + ")" * depth)
+    assert len(matches(parse_pattern("/N(.)/#1%x << /N(.)/#1%x"), tree)) == depth - 1
