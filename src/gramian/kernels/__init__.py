@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any, TypeAlias
@@ -76,33 +75,28 @@ def _is_accelerated() -> bool:
 
 
 class _Notice(event.Listener):
-    """Says what takes so long, once, if compilation takes more than some seconds."""
+    """Says what takes so long, once, if more is compiled after some compilation."""
 
-    def __init__(self, patience: float = 2.0) -> None:
+    def __init__(self, patience: float = 0.5) -> None:
         self._depth = 0  # kernels compile others that they call
         self._left = patience
+        self._is_said = False
         self._began = 0.0
-        self._timer: threading.Timer | None = None
 
     def on_start(self, event: object) -> None:
         self._depth += 1
-        if self._depth == 1 and self._left > 0:
+        if self._depth == 1:
             self._began = perf_counter()
-            self._timer = threading.Timer(self._left, self._say)
-            self._timer.daemon = True
-            self._timer.start()
+            if self._left <= 0 and not self._is_said:
+                self._is_said = True
+                _logger.warning(
+                    "Compiling kernels for this machine. This takes about half a minute when a command first needs them."
+                )
 
     def on_end(self, event: object) -> None:
         self._depth -= 1
-        if self._depth == 0 and self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        if self._depth == 0:
             self._left -= perf_counter() - self._began
-
-    def _say(self) -> None:
-        _logger.warning(
-            "Compiling kernels for this machine. This takes about half a minute when a command first needs them."
-        )
 
 
 event.register("numba:compile", _Notice())  # type: ignore[no-untyped-call]

@@ -23,7 +23,6 @@ from itertools import starmap
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
 from llvmlite import binding as llvm
 from llvmlite import ir
@@ -45,7 +44,6 @@ from gramian.kernels import plain, store
 _OWN_FLAGS = ("forceinline", "no_cpython_wrapper", "release_gil")
 
 _logger = logging.getLogger(__name__)
-_config: Any = numba.config
 
 
 def _nothing(*_: Any) -> None:
@@ -168,18 +166,7 @@ class _Flags(compiler.Flags):
         return hash(_Flags)  # there are few, and they are asked for often
 
 
-class _Code(JITCodeLibrary):
-    """Code that is tidied up before it is linked, and optimised after."""
-
-    def _optimize_functions(self, ll_module: Any) -> None:
-        level, _config.OPT = _config.OPT, min(_config.OPT, 1)
-        try:
-            super()._optimize_functions(ll_module)
-        finally:
-            _config.OPT = level
-
-
-class _Part(_Code):
+class _Part(JITCodeLibrary):
     """The code of a callee: it runs only as a part of others, so it is neither optimised nor made machine code by itself."""
 
     def _optimize_final_module(self) -> None:
@@ -235,7 +222,7 @@ class _Whole(_Called):
         context: Any = self.targetdescr.target_context
         rtsys.initialize(context)
         codegen = context.codegen()
-        self._library = _Code(codegen, self.py_func.__qualname__)
+        self._library = codegen.create_library(self.py_func.__qualname__)
         self._library.enable_object_caching()
         codegen._library_class, context.create_cfunc_wrapper = _Part, _nothing
         collects = gc.isenabled()
