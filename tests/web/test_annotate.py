@@ -65,6 +65,7 @@ def test_an_edit_is_parsed_again_at_once(client):
     assert (after["revision"], after["undoable"]) == (1, 1)
     kept = ask(client, "annotate", action="require", **high, revision=1, generation=0)
     assert [one["label"] for one in kept["nodes"] if one["held"]] == ["PP"]
+    assert all(node["confidence"] is not None for node in kept["nodes"])  # colours stay
     back = ask(client, "annotate_undo", revision=2)
     assert (back["tree"], back["forbidden"], back["revision"]) == (after["tree"], [low], 3)
     assert ask(client, "annotate_undo", revision=3)["tree"] == before["tree"]
@@ -82,7 +83,7 @@ def test_two_tabs_never_overwrite_each_other(client):
         assert "elsewhere" in ask(client, request, 409, revision=0, **fields)["error"]
     assert ask(client, "annotated")["revision"] == 1
     assert (
-        "trained again"
+        "retrained"
         in ask(client, "annotate_finish", 409, name="00002", revision=0, generation=7, done=True)["error"]
     )
 

@@ -65,9 +65,7 @@ class AnnotationSession:
         """Return a sentence: as the annotator left it, or with a proposal."""
         stored = self.bank.find(annotator, name)
         if stored is not None:
-            _, proposal = self._proposer.revise(stored.annotation)
-            is_same = proposal.tree == stored.annotation.tree
-            return View(name, stored, proposal.confidences if is_same else None, self.generation)
+            return self._stored_view(name, stored)
         proposal, generation = self._proposal(name)
         return View(name, StoredAnnotation(Annotation(proposal.tree)), proposal.confidences, generation)
 
@@ -75,16 +73,17 @@ class AnnotationSession:
         """Apply an edit, parse again under all decisions, and save."""
         before = self._current(annotator, name, revision, generation)
         annotation = apply_edit(before, edit)
-        proposal = Proposal(annotation.tree)
+        revised, proposal = self._proposer.revise(annotation)
         if edit.changes_structure:
-            annotation, proposal = self._proposer.revise(annotation)
-        return self._saved(annotator, name, before, annotation, revision, proposal)
+            annotation = revised
+        stored = self.bank.save(annotator, name, annotation, revision=revision, before=before)
+        return self._stored_view(name, stored, proposal)
 
     def finish(self, annotator: str, name: str, *, done: bool, revision: int, generation: int) -> View:
         """Accept the tree, or take that back."""
         before = self._current(annotator, name, revision, generation)
-        annotation = replace(before, done=done)
-        return self._saved(annotator, name, before, annotation, revision, Proposal(annotation.tree))
+        stored = self.bank.save(annotator, name, replace(before, done=done), revision=revision, before=before)
+        return self._stored_view(name, stored)
 
     def comment(self, annotator: str, name: str, text: str, *, revision: int, generation: int) -> View:
         """Replace the comment on a sentence."""
@@ -92,11 +91,11 @@ class AnnotationSession:
             raise OptionError(f"a comment has at most {_LONGEST_COMMENT:,} characters")
         annotation = replace(self._current(annotator, name, revision, generation), comment=text)
         stored = self.bank.save(annotator, name, annotation, revision=revision)
-        return View(name, stored, None, self.generation)
+        return self._stored_view(name, stored)
 
     def undo(self, annotator: str, name: str, *, revision: int) -> View:
         """Take back the last step."""
-        return View(name, self.bank.undo(annotator, name, revision=revision), None, self.generation)
+        return self._stored_view(name, self.bank.undo(annotator, name, revision=revision))
 
     def _current(self, annotator: str, name: str, revision: int, generation: int) -> Annotation:
         stored = self.bank.find(annotator, name)
@@ -109,18 +108,11 @@ class AnnotationSession:
             )
         return Annotation(proposal.tree)
 
-    def _saved(
-        self,
-        annotator: str,
-        name: str,
-        before: Annotation,
-        annotation: Annotation,
-        revision: int,
-        proposal: Proposal,
-    ) -> View:
-        stored = self.bank.save(annotator, name, annotation, revision=revision, before=before)
-        confidences = proposal.confidences if proposal.tree == stored.annotation.tree else None
-        return View(name, stored, confidences, self.generation)
+    def _stored_view(self, name: str, stored: StoredAnnotation, proposal: Proposal | None = None) -> View:
+        """Return what is stored, with the confidences of its parse under all decisions if that is the same tree."""
+        proposal = proposal or self._proposer.revise(stored.annotation)[1]
+        is_same = proposal.tree == stored.annotation.tree
+        return View(name, stored, proposal.confidences if is_same else None, self.generation)
 
     def _proposal(self, name: str) -> tuple[Proposal, int]:
         words = self.bank.words(name)
