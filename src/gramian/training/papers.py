@@ -13,23 +13,12 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class PaperPreset(NamedTuple):
-    """The settings of a paper.
-
-    Attributes
-    ----------
-    about : str
-    training : mapping
-        Settings of the command that trains it, by name.
-    parsing : mapping
-        Settings of ``gramian parse``.
-    scoring : {"brackets", "cnf", "arcs", "symbols"}
-        What is scored: labelled brackets, brackets of trees in Chomsky normal form, attachments, or predicted symbols.
-    command : {"train", "wfa train", "dep train"}
-    """
+    """The settings of a paper."""
 
     about: str
-    training: Mapping[str, Any]
-    parsing: Mapping[str, Any] = _NOTHING
+    training: Mapping[str, Any]  #: settings of the command that trains it, by name
+    parsing: Mapping[str, Any] = _NOTHING  #: settings of ``gramian parse``
+    #: what is scored: labelled brackets, brackets of trees in Chomsky normal form, attachments, or predicted symbols
     scoring: Literal["brackets", "cnf", "arcs", "symbols"] = "brackets"
     command: Literal["train", "wfa train", "dep train"] = "train"
 

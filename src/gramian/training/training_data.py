@@ -67,19 +67,6 @@ class Fold:
 class TrainingData:
     """What is learnt from.
 
-    Parameters
-    ----------
-    source : str
-        What the trees are called.
-    preset : str
-        The habits of the treebank.
-    heads : HeadRules, optional
-        Of binarisation from heads outward.
-    tagged : TaggedWords, optional
-        Further words with their tags.
-    silver : SilverTrees, optional
-        Further trees, which a parser made.
-
     Examples
     --------
     >>> data = TrainingData.read([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))")] * 3, TrainingSettings())
@@ -90,11 +77,11 @@ class TrainingData:
     """
 
     bank: Treebank
-    source: str = "trees"
-    preset: str = "penn"
-    heads: HeadRules | None = None
-    tagged: TaggedWords | None = None
-    silver: SilverTrees | None = None
+    source: str = "trees"  #: what the trees are called
+    preset: str = "penn"  #: the annotation scheme of the treebank
+    heads: HeadRules | None = None  #: of binarisation from heads outward
+    tagged: TaggedWords | None = None  #: further words with their tags
+    silver: SilverTrees | None = None  #: further trees, which a parser made
 
     def __post_init__(self) -> None:
         # Members of one binarisation that are trained one after the other share the treebank and what learners derive from it.
