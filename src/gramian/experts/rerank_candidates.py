@@ -56,7 +56,7 @@ class Candidates:
 def candidates(forest: Forest, k: int) -> tuple[Candidates, list[Decoded]]:
     """Return up to `k` of the best trees of a forest, as arrays and as the chart has them; the default decoder's tree comes first."""
     table = forest.labels
-    rules, recall = (scores(forest.posteriors, one) for one in ("max-rule-product", DEFAULT_DECODER))
+    rules, recall = (scores(forest.posteriors, decoder) for decoder in ("max-rule-product", DEFAULT_DECODER))
     odds = kernels.odds_scores(
         forest.item_symbol, forest.item_cell, table.first, table.number, forest.label_posterior, _LEAST
     )
@@ -70,9 +70,9 @@ def candidates(forest: Forest, k: int) -> tuple[Candidates, list[Decoded]]:
 
 def own_trees(forest: Forest, decoder: str = DEFAULT_DECODER) -> tuple[Candidates, list[Decoded]]:
     """Return the different best trees of the single grammars that a forest was combined of, those of the same rules as its first."""
-    members = [one for one in forest.members or (forest,) if one.edge_left is forest.edge_left]
-    found = [tree for member in members if (tree := decode(member, decoder)) is not None]
-    ranked = list(distinct_trees(forest, found))
+    members = [part for part in forest.members or (forest,) if part.edge_left is forest.edge_left]
+    derivations = [tree for member in members if (tree := decode(member, decoder)) is not None]
+    ranked = list(distinct_trees(forest, derivations))
     return described(forest, ranked), ranked
 
 
@@ -87,7 +87,7 @@ def described(forest: Forest, ranked: Sequence[Decoded]) -> Candidates:
         np.maximum(part, np.log(_LEAST_RULE)) for part in (rules.item, rules.edge, rules.root)
     )
     parts, dense = [], np.zeros((len(ranked), len(DENSE)), np.float32)
-    for place, tree in enumerate(ranked):
+    for index, tree in enumerate(ranked):
         label, arity = kernels.unfolded(
             tree.items, tree.edges, forest.item_symbol, forest.edge_right, table.first, table.number
         )
@@ -97,7 +97,7 @@ def described(forest: Forest, ranked: Sequence[Decoded]) -> Candidates:
         sure = np.clip(posterior, _LEAST, 1 - _LEAST)
         log_rules = item[tree.items].sum() + edge[tree.edges[tree.edges >= 0]].sum() + root[tree.items[0]]
         log_odds = np.sum(np.log(sure / (1 - sure)))
-        dense[place] = np.sum(posterior - 0.5), log_odds, log_rules, is_phrase.sum(), place == 0
+        dense[index] = np.sum(posterior - 0.5), log_odds, log_rules, is_phrase.sum(), index == 0
     start = np.cumsum([0, *(len(label) for label, _ in parts)], dtype=np.int32)
     empty = np.empty(0, np.int32)
     label, arity = (np.concatenate([empty, *(part[k] for part in parts)]) for k in range(2))
@@ -125,19 +125,21 @@ def written_candidates(sentences: Sequence[Scored]) -> dict[str, Any]:
     if not sentences:
         return {"names": [], "n_phrase_labels": 0, "words": [], "arrays": {}}
     columns: dict[str, npt.NDArray[Any]] = {
-        "gold": np.array([one.gold for one in sentences], np.int32),
-        "trees": np.array([len(one.trees) for one in sentences], np.int32),
-        "nodes": np.concatenate([np.diff(one.trees.tree_start) for one in sentences]).astype(np.int32),
-        "label": np.concatenate([one.trees.label for one in sentences]).astype(np.uint16),
-        "arity": np.concatenate([one.trees.arity for one in sentences]).astype(np.uint16),
-        "dense": np.concatenate([one.trees.dense for one in sentences]),
-        "predicted": np.concatenate([one.predicted for one in sentences]).astype(np.int32),
-        "matched": np.concatenate([one.matched for one in sentences]).astype(np.int32),
+        "gold": np.array([sentence.gold for sentence in sentences], np.int32),
+        "trees": np.array([len(sentence.trees) for sentence in sentences], np.int32),
+        "nodes": np.concatenate([np.diff(sentence.trees.tree_start) for sentence in sentences]).astype(
+            np.int32
+        ),
+        "label": np.concatenate([sentence.trees.label for sentence in sentences]).astype(np.uint16),
+        "arity": np.concatenate([sentence.trees.arity for sentence in sentences]).astype(np.uint16),
+        "dense": np.concatenate([sentence.trees.dense for sentence in sentences]),
+        "predicted": np.concatenate([sentence.predicted for sentence in sentences]).astype(np.int32),
+        "matched": np.concatenate([sentence.matched for sentence in sentences]).astype(np.int32),
     }
     return {
         "names": list(sentences[0].trees.names),
         "n_phrase_labels": sentences[0].trees.n_phrase_labels,
-        "words": [list(one.words) for one in sentences],
+        "words": [list(sentence.words) for sentence in sentences],
         "arrays": {
             name: [column.dtype.str, base64.b64encode(zlib.compress(column.tobytes(), 1)).decode("ascii")]
             for name, column in columns.items()
@@ -159,9 +161,9 @@ def read_candidates(written: dict[str, Any]) -> Iterator[Scored]:
         nodes = slice(node, node + int(start[-1]))
         label, arity = (column[name][nodes].astype(np.int32) for name in ("label", "arity"))
         dense = column["dense"].reshape(-1, len(DENSE))[trees]
-        found = Candidates(names, written["n_phrase_labels"], start, label, arity, dense)
+        loaded = Candidates(names, written["n_phrase_labels"], start, label, arity, dense)
         counts = column["predicted"][trees], column["matched"][trees], int(column["gold"][number])
-        yield Scored(tuple(words), found, *counts)
+        yield Scored(tuple(words), loaded, *counts)
         tree, node = trees.stop, nodes.stop
 
 

@@ -105,10 +105,10 @@ class TreeFeatures:
         """Return a number for each label that is the same in all grammars, and its role: 1 for conjunctions, 2 for punctuation."""
         names, n = labels
         codes = [
-            zlib.crc32(f"{place < n} {name}".encode("utf-8", "surrogatepass"))
-            for place, name in enumerate(names)
+            zlib.crc32(f"{index < n} {name}".encode("utf-8", "surrogatepass"))
+            for index, name in enumerate(names)
         ]
-        roles = [self._role(name) if place >= n else 0 for place, name in enumerate(names)]
+        roles = [self._role(name) if index >= n else 0 for index, name in enumerate(names)]
         return np.array(codes, np.uint64), np.array(roles, np.int8)
 
     def _role(self, tag: str) -> int:
@@ -123,16 +123,16 @@ class TreeFeatures:
         for number, (name, node) in enumerate(zip(keys.tolist(), first.tolist(), strict=True)):
             if trees.arity[node] < 2:
                 continue
-            place = self._head_of.get(name)
-            if place is None:
+            position = self._head_of.get(name)
+            if position is None:
                 children, child = [], node + 1
                 while child >= 0:
                     children.append(trees.names[trees.label[child]])
                     child = int(sibling[child])
                 if len(self._head_of) >= _MOST_RULES:
                     self._head_of.clear()
-                place = self._head_of[name] = self.heads.find(trees.names[trees.label[node]], children)
-            places[number] = place
+                position = self._head_of[name] = self.heads.find(trees.names[trees.label[node]], children)
+            places[number] = position
         return places[inverse]
 
 

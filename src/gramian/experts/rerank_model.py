@@ -68,9 +68,9 @@ class RerankModel:
 
     def ranked(self, forest: Forest, words: Sequence[str], k: int) -> list[Decoded]:
         """Return the best `k` trees of a forest, the best first."""
-        trees, found = candidates(forest, max(k, self.k))
+        trees, derivations = candidates(forest, max(k, self.k))
         order = np.argsort(-expected_brackets(trees, self.scores(words, trees), self.base), kind="stable")
-        return [found[place] for place in order[:k].tolist()]
+        return [derivations[index] for index in order[:k].tolist()]
 
     def scores(self, words: Sequence[str], trees: Candidates) -> npt.NDArray[np.float64]:
         """Return the logarithm of each tree's probability, up to a constant."""

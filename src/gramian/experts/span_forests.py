@@ -107,11 +107,11 @@ def gold_forest(forest: Skeleton | None, bank: Treebank, tree: int) -> tuple[Ske
     edges = np.sort(tree_edges)
     roots = np.zeros(len(items), np.bool_)
     if forest is not None:
-        place = np.searchsorted(items, old)
-        parent = np.repeat(place, np.diff(forest.edge_first))
-        below = np.where(forest.edge_right >= 0, place[forest.edge_right], -1)
-        edges = np.union1d(_columns(parent, place[forest.edge_left], below), tree_edges)
-        roots[place] = forest.is_root
+        item_index = np.searchsorted(items, old)
+        parent = np.repeat(item_index, np.diff(forest.edge_first))
+        below = np.where(forest.edge_right >= 0, item_index[forest.edge_right], -1)
+        edges = np.union1d(_columns(parent, item_index[forest.edge_left], below), tree_edges)
+        roots[item_index] = forest.is_root
     roots[tree_place[-1]] = True
     edge_parent, edge_left, edge_right = edges >> 42, (edges >> 21) & 0x1FFFFF, (edges & 0x1FFFFF) - 1
     symbol = (items & 0xFFFF).astype(np.int32)

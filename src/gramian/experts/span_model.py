@@ -170,12 +170,12 @@ class CRFExpert:
         What the grammar gives next to no posterior is not looked at, and has none here either.
         """
         part, items, edges = likely_part(forest, _LEAST_POSTERIOR)
-        found = self.model.posteriors(words, part._replace(item_symbol=self._symbol[part.item_symbol]))
-        if found.log_total == -np.inf:
+        posteriors = self.model.posteriors(words, part._replace(item_symbol=self._symbol[part.item_symbol]))
+        if posteriors.log_total == -np.inf:
             return None
         item, root = np.zeros((2, len(forest.item_symbol)), np.float32)
         edge = np.zeros(len(forest.edge_left), np.float32)
-        item[items], root[items], edge[edges] = found.item, found.root, found.edge
+        item[items], root[items], edge[edges] = posteriors.item, posteriors.root, posteriors.edge
         judged = replace(
             forest, item_posterior=item, edge_posterior=edge, root_posterior=root, labels_over_spans=None
         )
@@ -233,8 +233,8 @@ def tag_held_out(
     for fold in range(folds):
         seen = np.flatnonzero(fold_of != fold).tolist()
         tagger = fit_tagger([views[p] for p in seen], [tags[p] for p in seen], n_tags, random_state)
-        for place in np.flatnonzero(fold_of == fold).tolist():
-            tagger.tag(views[place])
-            n_right += int((views[place][TAG, PADDING:-PADDING] - 1 == tags[place]).sum())
-            n_words += len(tags[place])
+        for index in np.flatnonzero(fold_of == fold).tolist():
+            tagger.tag(views[index])
+            n_right += int((views[index][TAG, PADDING:-PADDING] - 1 == tags[index]).sum())
+            n_words += len(tags[index])
     return n_right / max(n_words, 1)

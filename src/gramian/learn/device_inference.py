@@ -72,7 +72,7 @@ class DeviceInference:
         """Return nodes by their group, the group of each, and where each group begins."""
         order = np.argsort(group, kind="stable")
         first = np.searchsorted(group[order], np.arange(n_groups))
-        return tuple(self._tensor(one.astype(np.int64)) for one in (nodes[order], group[order], first))
+        return tuple(self._tensor(column.astype(np.int64)) for column in (nodes[order], group[order], first))
 
     def _tiles(self, nodes: Longs, is_binary: bool) -> _Tiles:
         bank, none = self.bank, len(self.bank.label)
@@ -201,7 +201,7 @@ class DeviceInference:
         size = 4 * (2 * table.shape[1] + 3 * _TILE) * table.shape[2]
         most = max(1, _MOST_BYTES // size)
         for first in range(0, len(tiles.rule), most):
-            yield _Tiles(*(None if one is None else one[first : first + most] for one in tiles))
+            yield _Tiles(*(None if column is None else column[first : first + most] for column in tiles))
 
     def estimate_rules(self, counts: LatentTables, smoothing: Smoothing) -> LatentTables:
         """Return rule and root probabilities; see :func:`gramian.learn.smoothing.estimate_rules`."""

@@ -174,8 +174,8 @@ class _Iterated(LatentLearner):
             counts, likelihoods, facts = resumed
             report.facts |= facts
             report.say(f"resuming after iteration {len(likelihoods)}")
-            if watch is not None and (found := best_file.load()) is not None:
-                best = (found[1][0], int(found[1][1]), found[0])
+            if watch is not None and (stored := best_file.load()) is not None:
+                best = (stored[1][0], int(stored[1][1]), stored[0])
         else:
             counts, likelihoods = start(), []
             latest.save(counts, likelihoods, report.facts)

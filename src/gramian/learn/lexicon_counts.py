@@ -344,12 +344,12 @@ class LexicalModel:
 # Grammars that are learnt one after the other differ in binarisation, not in words and tags.
 @lru_cache(maxsize=1)
 def _learn_forms(
-    found: tuple[tuple[tuple[str, ...], int, float], ...], n_tags: int
+    forms_found: tuple[tuple[tuple[str, ...], int, float], ...], n_tags: int
 ) -> tuple[tuple[str, ...], npt.NDArray[np.float32]]:
     """Learn P(tag | features) from features, tags and weights; return features that were seen twice, and their weights."""
     from sklearn.linear_model import LogisticRegression
 
-    examples, targets, weights = zip(*found, strict=True)
+    examples, targets, weights = zip(*forms_found, strict=True)
     frequency = Counter(feature for features in examples for feature in features)
     number = {
         feature: index for index, feature in enumerate(f for f, count in frequency.items() if count > 1)

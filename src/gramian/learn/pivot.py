@@ -123,7 +123,7 @@ def find_pivots(
     width = min(rows.shape[1], _PROJECTED)
     projection = np.random.default_rng(random_state).standard_normal((rows.shape[1], width))
     points = rows[candidates] @ (projection if width < rows.shape[1] else np.eye(width))
-    found: list[int] = []
+    pivots: list[int] = []
     for _ in range(min(n_pivots, len(candidates))):
         distance = (points**2).sum(axis=1)
         farthest = int(distance.argmax())
@@ -131,8 +131,8 @@ def find_pivots(
             break
         direction = points[farthest] / np.sqrt(distance[farthest])
         points = points - np.outer(points @ direction, direction)
-        found.append(farthest)
-    return candidates[found]
+        pivots.append(farthest)
+    return candidates[pivots]
 
 
 def mixture_weights(rows: sparse.csr_array, components: Doubles) -> Doubles:

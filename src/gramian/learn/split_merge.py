@@ -95,7 +95,7 @@ class SplitMerge(Learner):
                 counts = refine(counts, self.split_steps, rough)
                 counts, groups = merge_cheapest(rough, counts, self.merge, twins, self._threads)
                 kept = [np.unique(group, return_index=True)[1] for group in groups]
-                self.history_.append([parent[one] for parent, one in zip(parents, kept, strict=True)])
+                self.history_.append([parent[index] for parent, index in zip(parents, kept, strict=True)])
                 counts = refine(counts, self.merge_steps, rough)
                 counts = refine(counts, self.smooth_steps, smooth)
             report.say(
@@ -126,9 +126,9 @@ def split(
         (old.productions.lexical[:, :1], counts.lexical_block, result.lexical_block),
         (np.arange(len(parents))[:, None], counts.root_block, result.root_block),
     ):
-        for place, symbols in enumerate(rules.tolist()):
+        for rule, symbols in enumerate(rules.tolist()):
             shares = reduce(np.multiply.outer, [share[symbol] for symbol in symbols])
-            new_block(place)[:] = block(place)[np.ix_(*(parents[symbol] for symbol in symbols))] * shares
+            new_block(rule)[:] = block(rule)[np.ix_(*(parents[symbol] for symbol in symbols))] * shares
     for table in (result.binary, result.unary, result.lexical):
         table *= 1 + noise * rng.uniform(-1, 1, len(table)).astype(table.dtype)
     return result, parents

@@ -176,8 +176,8 @@ def _checked(folder: str | Path, digest: str | None) -> Iterator[Path]:
                 _WeightIndex, path.read_bytes(), str(path), name="index of weights", hint=hint
             )
             if outside := set(index["weight_map"].values()) - names:
-                what = f"names {min(outside)!r}, which is no file of the encoder"
-                raise InputError(what, str(path), hint=hint)
+                problem = f"names {min(outside)!r}, which is no file of the encoder"
+                raise InputError(problem, str(path), hint=hint)
     with TemporaryDirectory(prefix="gramian-") as temporary:
         for path in files:
             link = Path(temporary) / path.name

@@ -256,10 +256,10 @@ def bracket_f1(net: SpanNet, sentences: Sentences, inventory: Inventory, device:
         for row, number in enumerate(table.numbers.tolist()):
             example = sentences.examples[number]
             n_words = example.n_words
-            own = np.concatenate(
+            predicted_spans = np.concatenate(
                 [cell(longest, 0, width) + np.arange(n_words - width + 1) for width in range(1, n_words + 1)]
             )
-            cells, chain, _ = best_chains(chances[row, own], inventory.membership, n_words)
+            cells, chain, _ = best_chains(chances[row, predicted_spans], inventory.membership, n_words)
             predicted = {
                 (span, label) for span in cells if chain[span] >= 0 for label in labels_of[chain[span]]
             }

@@ -155,10 +155,10 @@ class StateReader:
         """Return what is known of words, those met before from the cache; an empty word stands for a boundary."""
         new = list(dict.fromkeys(filterfalse(self._cache.__contains__, words)))
         made = dict(zip(new, self._new_words(new), strict=True)) if new else {}
-        found = [made.get(word) or self._cache[word] for word in words]
+        states = [made.get(word) or self._cache[word] for word in words]
         for word, value in made.items():
             self._cache.keep(word, value)
-        return found
+        return states
 
     def _new_words(self, words: Sequence[str]) -> list[_Word]:
         weights, inventory = self._weights, self._inventory

@@ -141,14 +141,14 @@ def dependency_constraints(sentence: Sentence, table: RelationTable) -> ParseReq
     for token in sentence.tokens:
         form, tag = token.form.replace(" ", "_"), token.xpos if token.xpos != "_" else token.upos
         words.append(form if tag == "_" else (form, table.tags.get(tag, tag)))
-    found: dict[tuple[int, int], set[Demand]] = {}
-    for one in demanded(sentence, table):
-        found.setdefault((one.start, one.end), set()).add(one.demand)
-    spans = [Span(*span) for span in sorted(found)]
-    agreeing = [one for one in spans if not any(one.crosses(other) for other in spans)]
+    by_span: dict[tuple[int, int], set[Demand]] = {}
+    for item in demanded(sentence, table):
+        by_span.setdefault((item.start, item.end), set()).add(item.demand)
+    spans = [Span(*span) for span in sorted(by_span)]
+    agreeing = [item for item in spans if not any(item.crosses(other) for other in spans)]
     uncrossed, required = [], []
     for span in agreeing:
-        demands = found[span.start, span.end]
+        demands = by_span[span.start, span.end]
         named = sorted({demand.label for demand in demands if demand.label is not None})
         if named:
             required += [Span(span.start, span.end, label) for label in named]
@@ -223,7 +223,9 @@ def _groups(
 def _is_balanced(words: Sequence[str]) -> bool:
     """Whether quotation marks and brackets have both halves."""
     text = "".join(words)
-    return text.count('"') % 2 == 0 and all(text.count(one) == text.count(other) for one, other in _PAIRS)
+    return text.count('"') % 2 == 0 and all(
+        text.count(opening) == text.count(other) for opening, other in _PAIRS
+    )
 
 
 def _wholes(heads: Sequence[int]) -> list[tuple[int, int]]:

@@ -178,7 +178,12 @@ def _without_end(result: ParseResult) -> ParseResult:
         tree=tree,
         confidences=below if tree is result.tree.children[0] else (0.0, *below),
         words=result.words[:-1],
-        alternatives=tuple([replace(one, tree=_without_last(one.tree)) for one in result.alternatives]),
+        alternatives=tuple(
+            [
+                replace(alternative, tree=_without_last(alternative.tree))
+                for alternative in result.alternatives
+            ]
+        ),
     )
 
 

@@ -60,11 +60,11 @@ def bundled_model() -> InstalledModel | None:
 
 def installed_models() -> list[InstalledModel]:
     """Return all models that are installed, by language; English comes from gramian, unless a package has a better one."""
-    found = {} if (bundled := bundled_model()) is None else {"en": bundled}
+    installed = {} if (bundled := bundled_model()) is None else {"en": bundled}
     for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
         if (model := _offered(point)) is not None:
-            found[point.name] = model
-    return [found[language] for language in sorted(found)]
+            installed[point.name] = model
+    return [installed[language] for language in sorted(installed)]
 
 
 def model_path(name: str | os.PathLike[str]) -> Path:
@@ -94,8 +94,10 @@ def _offered(point: EntryPoint) -> InstalledModel | None:
         path = Path(str(files(point.module).joinpath(FILE)))
     except ImportError:
         return None
-    about = None if point.dist is None else point.dist.metadata
-    if about is None or not path.is_file():
+    metadata = None if point.dist is None else point.dist.metadata
+    if metadata is None or not path.is_file():
         return None
-    licence = next((about[name] for name in ("License-Expression", "License") if name in about), "not stated")
-    return InstalledModel(point.name, f"{about['Name']} {about['Version']}", path, licence)
+    licence = next(
+        (metadata[name] for name in ("License-Expression", "License") if name in metadata), "not stated"
+    )
+    return InstalledModel(point.name, f"{metadata['Name']} {metadata['Version']}", path, licence)

@@ -33,10 +33,10 @@ def model_facts(file: str, model: Model, metadata: Mapping[str, str]) -> dict[st
         {
             "symbol": name.removeprefix("/"),
             "kind": "tag" if name.startswith("/") else "phrase",
-            **about,
+            **facts_of_symbol,
             "singular values": spectra.get(name, []),
         }
-        for name, about in report.pop("symbols", {}).items()
+        for name, facts_of_symbol in report.pop("symbols", {}).items()
     ]
     report.pop("low rank", None)
     report |= _costs(file) | ({"kinds": list(model.kinds)} if model.kinds else {})
@@ -112,25 +112,27 @@ def compress_model(
     """
     if shared and (options.get("signed") or options.get("gate") is not None or rank == "auto"):
         raise OptionError("--shared takes a --rank such as 256, and neither --gate nor --signed")
-    found = []
+    compressed = []
     for grammar in model.grammars:
         if shared and rank != "auto":
-            one = compress_shared(grammar, rank)
+            result = compress_shared(grammar, rank)
         else:
             signed = options.get("signed", False) or not grammar.is_probabilistic
-            one = lowrank.compress(grammar, rank, **{**options, "signed": signed})
-        found.append(lowrank.compared(grammar, rounded(Model((one.grammar,))).grammar) if half else one)
-    facts = _together([one.summary() for one in found])
+            result = lowrank.compress(grammar, rank, **{**options, "signed": signed})
+        compressed.append(
+            lowrank.compared(grammar, rounded(Model((result.grammar,))).grammar) if half else result
+        )
+    facts = _together([result.summary() for result in compressed])
     if (gate := options.get("gate")) is not None:
         measure = options.get("measure", "relative")
-        errors = np.concatenate([one.error(measure) for one in found])
+        errors = np.concatenate([result.error(measure) for result in compressed])
         facts["gate"] = {"limit": gate, "measure": measure, "rules beyond": int((errors > gate).sum())}
         facts["gate"]["largest error"] = float(errors.max(initial=0.0))
     # The error of what the model came from adds to that of what was done to it now.
     facts["gamma"] += model.report.get("low rank", {}).get("gamma", 0.0)
     report = {**model.report, "low rank": facts}
     # Scores of the model are not those of the smaller one.
-    return replace(model, grammars=tuple(one.grammar for one in found), metrics={}, report=report)
+    return replace(model, grammars=tuple(result.grammar for result in compressed), metrics={}, report=report)
 
 
 def guarantees(model: Model, epsilons: Sequence[float]) -> list[dict[str, Any]]:

@@ -65,10 +65,10 @@ def rounded(model: Model, *, half: bool = True) -> Model:
 
 def default_model_path() -> Path:
     """Return the path of the model that comes with the package; if there is none, that is an OptionError."""
-    found = bundled_model()
-    if found is None:
+    bundled = bundled_model()
+    if bundled is None:
         raise OptionError("this installation has no bundled model; try: -m MODEL")
-    return found.path
+    return bundled.path
 
 
 def load_model(path: str | os.PathLike[str] | None = None) -> Model:
@@ -81,8 +81,8 @@ def load_model(path: str | os.PathLike[str] | None = None) -> Model:
     gramian.errors.ModelFileError
         If it is missing, damaged, not a model of a grammar, or of a newer format.
     """
-    found: Model = model_files.load(default_model_path() if path is None else model_path(path), "grammar")
-    return found
+    model: Model = model_files.load(default_model_path() if path is None else model_path(path), "grammar")
+    return model
 
 
 def _pack(model: Model, half: bool = False) -> tuple[dict[str, Any], Tensors]:
@@ -96,9 +96,9 @@ def _pack(model: Model, half: bool = False) -> tuple[dict[str, Any], Tensors]:
             encode(grammar, str(number), tensors, half) for number, grammar in enumerate(model.grammars)
         ],
     }
-    for name, place in _PLACES.items():
+    for name, attribute in _PLACES.items():
         if (value := getattr(model, name)) != getattr(Model, name):
-            header[place][name] = value
+            header[attribute][name] = value
     if len(model.grammars) > 1:
         header |= {"version": 2, "same": _take_repeated(tensors)}
     parts: list[tuple[int, str, object]] = []
@@ -116,7 +116,7 @@ def _pack(model: Model, half: bool = False) -> tuple[dict[str, Any], Tensors]:
     if model.text is not None:
         header["text"] = encode(model.text, "text", tensors, half)
     if model.calibration:
-        header["calibration"] = {name: asdict(one) for name, one in model.calibration.items()}
+        header["calibration"] = {name: asdict(curve) for name, curve in model.calibration.items()}
     return header, tensors
 
 
@@ -138,9 +138,9 @@ def _unpack(header: dict[str, Any], tensors: Tensors) -> Model:
         if not isinstance(header[name], dict):
             raise TypeError("its header is not a table")
         fields[name] = dict(header[name])
-    for name, place in _PLACES.items():
-        if name in fields[place]:
-            fields[name] = fields[place].pop(name)
+    for name, attribute in _PLACES.items():
+        if name in fields[attribute]:
+            fields[name] = fields[attribute].pop(name)
     if isinstance(fields.get("kinds"), list):
         fields["kinds"] = tuple(fields["kinds"])
     experts = []

@@ -198,7 +198,8 @@ class ParseResult:
             record["language"] = self.language
         if self.alternatives:
             record["alternatives"] = [
-                {"tree": str(one.tree), "log_prob": _finite(one.log_prob_tree)} for one in self.alternatives
+                {"tree": str(alternative.tree), "log_prob": _finite(alternative.log_prob_tree)}
+                for alternative in self.alternatives
             ]
         return record
 

@@ -90,20 +90,22 @@ def read_sentence(sentence: Plain, cut: Callable[[str], Sequence[TextToken]] = t
             tokens.append(word)
     text = "".join(tokens)
     if not all(tokens) or _NOT_A_WORD.search(text):
-        place = next(place for place, word in enumerate(tokens) if not word or _NOT_A_WORD.search(word))
+        index = next(index for index, word in enumerate(tokens) if not word or _NOT_A_WORD.search(word))
         raise InputError(
-            f"token {place + 1}, {tokens[place]!r}, is not a word",
+            f"token {index + 1}, {tokens[index]!r}, is not a word",
             "sentence",
             hint="give tokens without white space, or the sentence as one text",
         )
-    tags = [given.get(place) for place in range(len(tokens))] if given else None
+    tags = [given.get(index) for index in range(len(tokens))] if given else None
     words = [unescape_word(word) for word in tokens] if "RB-" in text else tokens
     return ReadSentence(words, tuple(offsets) or None, tags)
 
 
 def _no_sentence(value: object) -> InputError:
-    what = f"a sentence is text, or tokens with or without tags, not {type(value).__name__} ({value!r:.40})"
-    return InputError(what, "sentence", hint="give one text, a list of words, or a list of (word, tag)")
+    problem = (
+        f"a sentence is text, or tokens with or without tags, not {type(value).__name__} ({value!r:.40})"
+    )
+    return InputError(problem, "sentence", hint="give one text, a list of words, or a list of (word, tag)")
 
 
 SentenceFormat: TypeAlias = Literal["text", "lines", "tokens", "tagged", "records"]
@@ -176,8 +178,8 @@ def read_record(text: str, source: str, line: int, grammar: LPCFG | None = None)
     if not text.strip():
         return ""
 
-    def fault(what: str, hint: str = 'write for example {"tokens": ["the", "dog"]}') -> InputError:
-        return InputError(what, source, line, hint=hint)
+    def fault(problem: str, hint: str = 'write for example {"tokens": ["the", "dog"]}') -> InputError:
+        return InputError(problem, source, line, hint=hint)
 
     try:
         record = json.loads(text)
@@ -242,8 +244,8 @@ def read_parse(text: str, source: str, line: int) -> tuple[Tree, list[float]]:
     (NP (NN time)) [0.9, 1.0]
     """
 
-    def fault(what: str) -> InputError:
-        return InputError(what, source, line, hint="give what 'gramian parse --json' writes")
+    def fault(problem: str) -> InputError:
+        return InputError(problem, source, line, hint="give what 'gramian parse --json' writes")
 
     try:
         record = json.loads(text)

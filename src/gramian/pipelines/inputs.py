@@ -66,16 +66,18 @@ def find_inputs(arguments: Iterable[str], output: str = "") -> list[Input]:
     The name of a file is its path below the folder that all arguments have in common: of ``corpus/``, what follows it.
     An argument that stands for nothing is an InputError; a file of a list that is not there is found out when it is to be read.
     """
-    found = [one for argument in arguments for one in _expanded(argument)]
-    if not found:
+    expanded = [file for argument in arguments for file in _expanded(argument)]
+    if not expanded:
         raise OptionError("no input files; try: files, a folder, or a list as @FILE")
-    folders = {folder for folder, _ in found}
+    folders = {folder for folder, _ in expanded}
     base = _common(folders)
-    own = f"{output.rstrip('/') if '://' in output else os.path.abspath(output)}/" if output else None
+    output_prefix = (
+        f"{output.rstrip('/') if '://' in output else os.path.abspath(output)}/" if output else None
+    )
     inputs: dict[str, Input] = {}
-    for folder, entry in found:
+    for folder, entry in expanded:
         address = f"{folder.rstrip('/')}/{entry.name}"
-        if own is not None and address.startswith(own):
+        if output_prefix is not None and address.startswith(output_prefix):
             continue
         name = address[len(base) :].lstrip("/")
         inputs[name] = Input(address, name, entry.size, entry.stamp)
@@ -142,16 +144,16 @@ def _remote(argument: str, folder: str, is_pattern: bool) -> Iterator[tuple[str,
     storage = RemoteStorage(folder)
     if is_pattern:
         pattern = re.compile(_translated(argument[len(folder) + 1 :]))
-        found = [entry for entry in storage.entries() if pattern.match(entry.name)]
+        entries = [entry for entry in storage.entries() if pattern.match(entry.name)]
     else:
-        found = list(storage.entries())
-        if not any(entry.name for entry in found):  # a file, or nothing
+        entries = list(storage.entries())
+        if not any(entry.name for entry in entries):  # a file, or nothing
             above, _, name = folder.rpartition("/")
             storage = RemoteStorage(above)
-            found = [entry for entry in [storage.entry(name)] if entry is not None]
-    if not found:
+            entries = [entry for entry in [storage.entry(name)] if entry is not None]
+    if not entries:
         raise InputError("no such file or folder", argument, hint="check the address")
-    yield from ((storage.address, entry) for entry in found)
+    yield from ((storage.address, entry) for entry in entries)
 
 
 def _translated(pattern: str) -> str:

@@ -63,10 +63,10 @@ class ParquetRows:
         )  # bytes of the file, and of row groups without compression
         file.seek(0)
         try:
-            found = module.ParquetFile(file)
-            schema = found.schema_arrow
+            opened = module.ParquetFile(file)
+            schema = opened.schema_arrow
             self._columns = [column for column in (required, *optional) if column in schema.names]
-            leaves = [found.schema.column(number) for number in range(len(found.schema))]
+            leaves = [opened.schema.column(number) for number in range(len(opened.schema))]
             # A dictionary stays one: a long text that is repeated a million times is never held a million times.
             dictionaries = [
                 leaf.path

@@ -130,8 +130,8 @@ class _Counted:
 
     def digest(self) -> str:
         self._flush()
-        found, self._hash = self._hash.hexdigest(), hashlib.sha256()
-        return found
+        digest, self._hash = self._hash.hexdigest(), hashlib.sha256()
+        return digest
 
 
 class _Cutter:
@@ -156,8 +156,8 @@ class _Cutter:
             if counted.position >= enough and self._may_cut(text, counted.position - shard.start):
                 end = counted.position
                 yield replace(shard, end=end, sha256=counted.digest())
-                about = line, characters, self._document, self._sentence
-                shard, enough = Shard(shard.number + 1, end, end, "", *about), end + size
+                position = line, characters, self._document, self._sentence
+                shard, enough = Shard(shard.number + 1, end, end, "", *position), end + size
         if counted.position > shard.start:
             yield replace(shard, end=counted.position, sha256=counted.digest())
         self.repaired = lines.repaired

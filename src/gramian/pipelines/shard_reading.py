@@ -83,16 +83,16 @@ class ShardReader:
             yield CorpusSentence(document, number, sentence)
             start += len(text)
 
-    def _value(self, value: Any, document: str, place: str, line: int) -> Iterator[CorpusSentence]:
+    def _value(self, value: Any, document: str, position: str, line: int) -> Iterator[CorpusSentence]:
         """Yield the sentences of a document that is a text, or a list of words: one sentence."""
         if isinstance(value, str):
             yield from self._sentences(io.StringIO(_encodable(value)), _encodable(document))
         elif isinstance(value, list) and all(isinstance(word, str) for word in value):
             yield CorpusSentence(_encodable(document), 1, [_encodable(word) for word in value])
         elif value is not None:
-            what = f"{self._layout.text_field!r} is no text"
+            problem = f"{self._layout.text_field!r} is no text"
             self._note(
-                InputError(what, place, line, hint="name another field by --set corpus.text_field=NAME")
+                InputError(problem, position, line, hint="name another field by --set corpus.text_field=NAME")
             )
 
     def _json_lines(self, lines: TextLines, shard: Shard) -> Iterator[CorpusSentence]:
@@ -106,9 +106,9 @@ class ShardReader:
                 self._note(InputError(f"this is not JSON ({error})", name, number, hint="correct the line"))
                 continue
             if not isinstance(record, dict) or self._layout.text_field not in record:
-                what = f"this is no JSON object with {self._layout.text_field!r}"
+                problem = f"this is no JSON object with {self._layout.text_field!r}"
                 self._note(
-                    InputError(what, name, number, hint="name the field by --set corpus.text_field=NAME")
+                    InputError(problem, name, number, hint="name the field by --set corpus.text_field=NAME")
                 )
                 continue
             document = str(record.get(self._layout.id_field, f"{name}:{number}"))
@@ -134,13 +134,13 @@ class ShardReader:
 
         try:
             for sentence in read_conllu(stream, broken="skip", on_skip=note, arcs=False):
-                about = dict(comment.lstrip("# ").partition(" = ")[::2] for comment in sentence.comments)
-                if "newdoc id" in about or "newdoc" in about:
-                    document, number = about.get("newdoc id") or self._source.name, 0
+                metadata = dict(comment.lstrip("# ").partition(" = ")[::2] for comment in sentence.comments)
+                if "newdoc id" in metadata or "newdoc" in metadata:
+                    document, number = metadata.get("newdoc id") or self._source.name, 0
                 number += 1
                 tagged = [(token.form.replace(" ", "_"), token.xpos) for token in sentence.tokens]
                 given: Sentence = tagged if self._layout.form == "tagged" else [word for word, _ in tagged]
-                yield CorpusSentence(document, number, given, about.get("sent_id", ""))
+                yield CorpusSentence(document, number, given, metadata.get("sent_id", ""))
         except InputError as error:
             note(error)
 

@@ -59,9 +59,11 @@ class Settings:
 
     def as_options(self) -> dict[str, Any]:
         """Return the options that a manifest records, one flat level."""
-        own = {name: value for name, value in asdict(self).items() if name not in ("model", "model_sha256")}
-        parser_options = own.pop("options")
-        options: dict[str, Any] = parse_json(json.dumps(own | parser_options))
+        fields = {
+            name: value for name, value in asdict(self).items() if name not in ("model", "model_sha256")
+        }
+        parser_options = fields.pop("options")
+        options: dict[str, Any] = parse_json(json.dumps(fields | parser_options))
         return options
 
 
@@ -145,8 +147,8 @@ def parse_shard(task: ShardWork) -> ShardResult | str:
     def note(error: InputError) -> None:
         counts["faults"] += 1
         if len(faults) < _MOST_FAULTS:
-            place = one_line(error.source) + (f":{error.line}" if error.line else "")
-            faults.append(f"{place}: {error.what}")
+            position = one_line(error.source) + (f":{error.line}" if error.line else "")
+            faults.append(f"{position}: {error.what}")
 
     reader = ShardReader(task.source, task.layout, parser, note)
     storage = storage_at(task.output)
@@ -160,8 +162,8 @@ def parse_shard(task: ShardWork) -> ShardResult | str:
             results = parser.parse_many(sentences, ahead=True, on_error="return")
             for piece, result in zip(pieces, results, strict=True):
                 if isinstance(result, GramianError):
-                    what = result.what if isinstance(result, InputError) else str(result)
-                    note(InputError(what, piece.document, piece.place))
+                    problem = result.what if isinstance(result, InputError) else str(result)
+                    note(InputError(problem, piece.document, piece.place))
                     continue
                 if task.settings.min_confidence is not None:
                     result = result.drop_uncertain(task.settings.min_confidence)

@@ -56,17 +56,17 @@ class LocalStorage:
     def entry(self, name: str) -> Entry | None:
         """Return what is known of a file, None if there is none."""
         try:
-            found = (self._root / below(name)).stat()
+            status = (self._root / below(name)).stat()
         except OSError:
             return None
-        return Entry(name, found.st_size, f"{found.st_size} {found.st_mtime_ns}")
+        return Entry(name, status.st_size, f"{status.st_size} {status.st_mtime_ns}")
 
     def entries(self, folder: str = "") -> Iterator[Entry]:
         """Yield the regular files below a folder in sorted order, without hidden ones; others are skipped with a warning."""
-        for place, folders, files in os.walk(self._root / folder):
+        for folder_path, folders, files in os.walk(self._root / folder):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             for name in sorted(name for name in files if not name.startswith(".")):
-                path = Path(place) / name
+                path = Path(folder_path) / name
                 if reads_once(path):
                     warn_special_file(path)
                 elif (entry := self.entry(path.relative_to(self._root).as_posix())) is not None:
@@ -159,13 +159,13 @@ class RemoteStorage:
     def _path(self, name: str) -> str:
         return f"{self._root}/{below(name)}" if name else self._root
 
-    def _entry(self, name: str, about: dict[str, Any]) -> Entry:
-        told = [
-            str(about[key])
+    def _entry(self, name: str, details: dict[str, Any]) -> Entry:
+        versions = [
+            str(details[key])
             for key in ("ETag", "etag", "md5Hash", "mtime", "created", "LastModified")
-            if key in about
+            if key in details
         ]
-        return Entry(name, int(about.get("size") or 0), " ".join([str(about.get("size")), *told]))
+        return Entry(name, int(details.get("size") or 0), " ".join([str(details.get("size")), *versions]))
 
     def entry(self, name: str) -> Entry | None:  # noqa: D102
         try:
@@ -174,11 +174,11 @@ class RemoteStorage:
             return None
 
     def entries(self, folder: str = "") -> Iterator[Entry]:  # noqa: D102
-        found = self._files.find(self._path(folder), detail=True)
-        for path in sorted(found):
+        listed = self._files.find(self._path(folder), detail=True)
+        for path in sorted(listed):
             name = str(path)[len(self._root) :].lstrip("/")
             if not any(part.startswith(".") for part in name.split("/")):
-                yield self._entry(name, found[path])
+                yield self._entry(name, listed[path])
 
     def open(self, name: str) -> BinaryIO:  # noqa: D102
         try:
@@ -220,13 +220,13 @@ class RemoteStorage:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep others from writing here; object stores have no locks, so two that begin in the same instant are not told apart."""
-        name, own = f".{_LOCK}.lock", f"{socket.gethostname()} {os.getpid()}"
+        name, holder = f".{_LOCK}.lock", f"{socket.gethostname()} {os.getpid()}"
         if (owner := self.read(name)) is not None:
             raise OptionError(
                 f"{self.address}: another process ({owner.decode(errors='replace')}) is writing it; "
                 f"try: choose another folder, or wait (if there is no such process, remove {name} there)"
             )
-        self.write(name, own.encode())
+        self.write(name, holder.encode())
         try:
             yield
         finally:

@@ -84,17 +84,17 @@ class DaskPool(Generic[_Result]):
                 self._scheduler,
                 hint="start it and run the same command again",
             )
-        found: list[tuple[int, _Result | str]] = []
+        results: list[tuple[int, _Result | str]] = []
         for number in ready:
             future = self._running.pop(number, None)
             if future is None:
                 continue  # dropped
             try:
-                found.append((number, future.result()))
+                results.append((number, future.result()))
             except (Exception, CancelledError) as error:  # its workers died, or cannot import the function
-                found.append((number, f"{type(error).__name__}: {error}"))
+                results.append((number, f"{type(error).__name__}: {error}"))
             future.release()
-        return found
+        return results
 
     def drop(self, number: int) -> None:
         """Let go of a task that another worker has done; the one that still has it is not free before it has finished."""
@@ -103,8 +103,8 @@ class DaskPool(Generic[_Result]):
     def where(self, number: int) -> str:
         """Return who has a task."""
         key = self._running[number].key
-        found = [worker for worker, keys in self._client.processing().items() if key in keys]
-        return f"worker {found[0]}" if found else "no worker"
+        workers = [worker for worker, keys in self._client.processing().items() if key in keys]
+        return f"worker {workers[0]}" if workers else "no worker"
 
     def close(self) -> None:
         """Take back what is not done, and leave."""

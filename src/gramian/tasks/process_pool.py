@@ -63,18 +63,18 @@ class ProcessPool(Generic[_Result]):
     def finished(self, seconds: float) -> list[tuple[int, _Result | None]]:
         """Wait so many seconds for something to finish; return what did, None of a task whose process died."""
         ready = wait([process.pipe for process in self._busy.values()], seconds)
-        found: list[tuple[int, _Result | None]] = []
+        results: list[tuple[int, _Result | None]] = []
         for number, process in list(self._busy.items()):
             if process.pipe not in ready:
                 continue
             try:
-                found.append((number, process.pipe.recv()))
+                results.append((number, process.pipe.recv()))
                 self._idle.append(process)
             except (EOFError, OSError):
                 process.kill()
-                found.append((number, None))
+                results.append((number, None))
             del self._busy[number]
-        return found
+        return results
 
     def drop(self, number: int) -> None:
         """Let go of a task that another process has done, with the process that still has it."""
@@ -95,21 +95,21 @@ class ProcessPool(Generic[_Result]):
 class _Process:
     """One process, and this end of its pipe."""
 
-    def __init__(self, what: bytes) -> None:
-        here, there = socket.socketpair()
-        with there:
-            os.set_inheritable(there.fileno(), True)
-            code = _CODE.format(path=sys.path, fd=there.fileno(), parent=os.getpid())
+    def __init__(self, function: bytes) -> None:
+        here, child_end = socket.socketpair()
+        with child_end:
+            os.set_inheritable(child_end.fileno(), True)
+            code = _CODE.format(path=sys.path, fd=child_end.fileno(), parent=os.getpid())
             self.popen = subprocess.Popen(
                 [sys.executable, "-c", code],
                 stdin=subprocess.DEVNULL,
                 env=os.environ | _ONE_THREAD,
-                pass_fds=[there.fileno()],
+                pass_fds=[child_end.fileno()],
                 process_group=0,  # Ctrl-C reaches the terminal's own group
             )
         self.pipe = Connection(here.detach())
         with suppress(OSError):  # it died at once, which is noticed when it is asked
-            self.pipe.send_bytes(what)
+            self.pipe.send_bytes(function)
 
     def kill(self) -> None:
         self.pipe.close()

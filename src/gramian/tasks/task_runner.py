@@ -60,8 +60,8 @@ class TaskError(GramianError):
     def __init__(self, failures: Sequence[Outcome]) -> None:
         self.failures = list(failures)
         first, number = self.failures[0], len(self.failures)
-        about = f"{number} of the tasks failed; the first was {_shortened(first.task)}"
-        super().__init__(f"{about}\n{first.error.rstrip()}")
+        message = f"{number} of the tasks failed; the first was {_shortened(first.task)}"
+        super().__init__(f"{message}\n{first.error.rstrip()}")
 
 
 class _StoredResult(TypedDict):
@@ -84,7 +84,7 @@ def _content(task: Any) -> Any:
 
     def plain(value: Any) -> Any:
         if is_dataclass(value) and not isinstance(value, type):
-            named = [one.name for one in fields(value) if one.metadata.get("key", True)]
+            named = [field.name for field in fields(value) if field.metadata.get("key", True)]
             kind = f"{type(value).__module__}.{type(value).__qualname__}"
             return {"kind": kind, **{name: getattr(value, name) for name in named}}
         if isinstance(value, Mapping):
@@ -200,24 +200,24 @@ def run_tasks(
     store = TaskFolder(folder) if isinstance(folder, str | Path) else folder
     outcomes: dict[int, Outcome] = {}
 
-    def note(place: int, outcome: Outcome) -> None:
+    def note(index: int, outcome: Outcome) -> None:
         if store is not None and not outcome.kept and not outcome.error:
             store.keep(outcome)
-        outcomes[place] = outcome
+        outcomes[index] = outcome
         if watch is not None:
             watch(outcome)
 
-    for place, task in enumerate(tasks):
-        if store is not None and (found := store.find(task)) is not None:
-            note(place, found)
-    left = [(place, task) for place, task in enumerate(tasks) if place not in outcomes]
+    for index, task in enumerate(tasks):
+        if store is not None and (stored := store.find(task)) is not None:
+            note(index, stored)
+    left = [(index, task) for index, task in enumerate(tasks) if index not in outcomes]
     jobs = n_jobs if len(left) > 1 else 1
-    for place, outcome in _runs(function, iter(left), shared, jobs, scheduler, _TRIES) if left else ():
-        note(place, outcome)
-    failed = [outcomes[place] for place in sorted(outcomes) if outcomes[place].error]
+    for index, outcome in _runs(function, iter(left), shared, jobs, scheduler, _TRIES) if left else ():
+        note(index, outcome)
+    failed = [outcomes[index] for index in sorted(outcomes) if outcomes[index].error]
     if failed and failures == "raise":
         raise TaskError(failed)
-    return [outcomes[place] for place in range(len(tasks))]
+    return [outcomes[index] for index in range(len(tasks))]
 
 
 def stream_tasks(
@@ -246,14 +246,14 @@ def _runs(
     """Yield the places of tasks with their outcomes, as they finish, wherever they run."""
     attempt = partial(_attempt, function)
     if scheduler is None and n_jobs == 1:
-        for place, task in tasks:
-            yield place, attempt(task, shared)
+        for index, task in tasks:
+            yield index, attempt(task, shared)
         return
     pool: DaskPool[Outcome] | ProcessPool[Outcome] = (
         ProcessPool(attempt, shared, n_jobs) if scheduler is None else DaskPool(attempt, shared, scheduler)
     )
-    for place, task, found in run_on_pool(pool, tasks, tries, doubles=doubles):
-        yield place, Outcome(task, error=found) if isinstance(found, str) else found
+    for index, task, result in run_on_pool(pool, tasks, tries, doubles=doubles):
+        yield index, Outcome(task, error=result) if isinstance(result, str) else result
 
 
 def _attempt(function: Callable[..., Any], task: Any, shared: Any) -> Outcome:

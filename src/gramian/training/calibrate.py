@@ -64,8 +64,8 @@ def _calibrated(model: Model, ask: Callable[[FoldTask], Any]) -> Model:
     ways = COMBINATIONS if len(model.grammars) > 1 or model.experts else COMBINATIONS[:1]
     outcomes = ask(OutcomesTask(combinations=tuple(ways), weights=tuple(weights.items())))
     curves = {
-        way: Calibration(**{kind: _curve(*rows) for kind, rows in found.items()})
-        for way, found in outcomes.items()
+        way: Calibration(**{kind: _curve(*rows) for kind, rows in pairs.items()})
+        for way, pairs in outcomes.items()
     }
     report["nodes"] = {kind: len(rows[0]) for kind, rows in outcomes[ways[0]].items()}
     report = dict(model.report) | {"calibration": report}
@@ -103,14 +103,14 @@ class OutcomesTask(FoldTask):
     def work(self, model: Model, trees: list[Tree]) -> dict[str, dict[str, list[list[float]]]]:
         """Return posteriors and outcomes, by way and kind."""
         trees, model = _sample(trees), model.with_weights(dict(self.weights))
-        gold, found = GoldBrackets(trees), {}
+        gold, outcomes = GoldBrackets(trees), {}
         for way in self.combinations:
             parses = _parses(model, trees, way)
-            found[way] = {
+            outcomes[way] = {
                 kind: [sure.round(7).tolist(), right.astype(int).tolist()]
                 for kind, (sure, right) in judged(gold, parses).items()
             }
-        return found
+        return outcomes
 
 
 def _curve(posteriors: Sequence[float], right: Sequence[float]) -> Curve | None:

@@ -69,7 +69,10 @@ def held_out(
     todo = [tuple(replace(member, fold=fold) for member in members) for fold in folds]
     trained = iter(runner.run([member for those in todo for member in those], watch))
     results = [tuple([next(trained).value for _ in those]) for those in todo]
-    works = [replace(work, members=one, results=found) for one, found in zip(todo, results, strict=True)]
+    works = [
+        replace(work, members=members_of_fold, results=models_of_fold)
+        for members_of_fold, models_of_fold in zip(todo, results, strict=True)
+    ]
     return [outcome.value for outcome in runner.run(works, watch)]
 
 
@@ -85,13 +88,13 @@ class CandidatesTask(FoldTask):
     def work(self, model: Model, trees: list[Tree]) -> dict[str, Any]:
         """Return the candidates as JSON values; :func:`gramian.experts.rerank_candidates.read_candidates` reads them."""
         parser = Parser(model.with_weights(dict(self.weights)))
-        found = []
+        scored_candidates = []
         for tree in trees:
             forest = parser.forest(tree.words)
             best = None if forest is None else candidates(forest, self.k)[0]
             if best is not None and len(best):
-                found.append(scored(tuple(tree.words), best, tree))
-        return written_candidates(found)
+                scored_candidates.append(scored(tuple(tree.words), best, tree))
+        return written_candidates(scored_candidates)
 
 
 class _Candidates:
@@ -111,15 +114,17 @@ def add_reranker(
     numbers = count(1)
 
     def watch(outcome: Outcome) -> None:
-        what = "model" if isinstance(outcome.task, MemberTask) else "parses"
+        noun = "model" if isinstance(outcome.task, MemberTask) else "parses"
         number, total = outcome.task.fold.number + 1, folds * (len(members) + 1)
-        _log.info("fold %d of %d, %s: %s (%d of %d)", number, folds, what, outcome.how, next(numbers), total)
+        _log.info("fold %d of %d, %s: %s (%d of %d)", number, folds, noun, outcome.how, next(numbers), total)
 
     work = CandidatesTask(weights=tuple((part.kind, part.weight) for part in model.experts))
-    found = held_out(work, members, [Fold(number, folds) for number in range(folds)], runner, watch)
+    held_out_candidates = held_out(
+        work, members, [Fold(number, folds) for number in range(folds)], runner, watch
+    )
     reranker = MaxEntReranker(heads=heads)
-    reranker.fit(_Candidates(found))
-    about = {**reranker.report_, "folds": folds}
-    del about["seconds"], about["peak memory (MB)"]
-    report = dict(model.report) | {"reranker": about}
+    reranker.fit(_Candidates(held_out_candidates))
+    reranker_report = {**reranker.report_, "folds": folds}
+    del reranker_report["seconds"], reranker_report["peak memory (MB)"]
+    report = dict(model.report) | {"reranker": reranker_report}
     return replace(model, reranker=model_files.rounded("reranker", reranker.model_), report=report)

@@ -81,8 +81,8 @@ class StateSearch:
     def key(self) -> str:
         """A hash of what scores depend on."""
         text = "\n".join(map(str, self.judges))
-        about = repr((self.learner, self.fold, self.largest, self.parameters, self.parsing, text))
-        return f"{self.data.key} {hashlib.sha256(about.encode()).hexdigest()[:24]}"
+        description = repr((self.learner, self.fold, self.largest, self.parameters, self.parsing, text))
+        return f"{self.data.key} {hashlib.sha256(description.encode()).hexdigest()[:24]}"
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -111,17 +111,17 @@ class StateSearch:
         score_all = on_cluster if scheduler else None
         return search_states(cache, score, score_all=score_all, judge=self.key, **options)
 
-    def names(self, found: FoundStates) -> dict[str, int]:
+    def names(self, states: FoundStates) -> dict[str, int]:
         """Return numbers of states by the names of symbols, where they are more than one."""
         seen = self.cache.seen
-        return {seen.name(symbol): number for symbol, number in enumerate(found.n_states) if number > 1}
+        return {seen.name(symbol): number for symbol, number in enumerate(states.n_states) if number > 1}
 
 
 def clustering(settings: TrainingSettings) -> SpectralClustering:
     """Return the clustering that has the parameters of the settings' estimator."""
     made = SpectralClustering()
-    known, own = (one.get_params(deep=False) for one in (made, settings.estimator()))
-    return made.set_params(**{name: value for name, value in own.items() if name in known})
+    known, parameters = (estimator.get_params(deep=False) for estimator in (made, settings.estimator()))
+    return made.set_params(**{name: value for name, value in parameters.items() if name in known})
 
 
 def _scored(assignment: Assignment, search: StateSearch) -> float:

@@ -132,7 +132,7 @@ class TrainingData:
         """A hash of the content, so that work on other data is not taken for finished."""
         counts = () if self.tagged is None else (self.tagged.count, self.tagged.initial)
         silver = () if self.silver is None else (self.silver.key,)
-        return treebank_digest(self.bank, *(sorted(one.items()) for one in counts), *silver)[:24]
+        return treebank_digest(self.bank, *(sorted(counter.items()) for counter in counts), *silver)[:24]
 
     def forget(self) -> None:
         """Give up what was derived from the treebank for tasks that are done."""
@@ -208,8 +208,8 @@ def normal_trees(trees: TreeSource, preset: str) -> list[Tree]:
     """Return trees in their normal form, those without words left out."""
     source, options = _source(trees), annotation_scheme(preset).options
     objects = source if isinstance(source, list) else read_trees(source)
-    found = (normalise(tree, options).tree for tree in objects)
-    return [tree for tree in found if not tree.is_empty]
+    normalised = (normalise(tree, options).tree for tree in objects)
+    return [tree for tree in normalised if not tree.is_empty]
 
 
 def _source(trees: Any) -> Rereadable | list[Tree]:

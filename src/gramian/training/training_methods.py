@@ -48,12 +48,16 @@ def estimator_settings() -> dict[str, dict[str, Setting]]:
     """Return the settings of the estimator of each method."""
     from gramian import learn
 
-    found = {}
+    by_method = {}
     for method, (name, parameters) in METHODS.items():
-        own = declared_settings(getattr(learn, name)) | declared_settings(learn.LexiconOptions, "lexicon.")
-        own |= {name: replace(own[name], default=value) for name, value in parameters.items()}
-        found[method] = {name: one for name, one in own.items() if name not in NOT_OFFERED - {"device"}}
-    return found
+        declared = declared_settings(getattr(learn, name)) | declared_settings(
+            learn.LexiconOptions, "lexicon."
+        )
+        declared |= {name: replace(declared[name], default=value) for name, value in parameters.items()}
+        by_method[method] = {
+            name: setting for name, setting in declared.items() if name not in NOT_OFFERED - {"device"}
+        }
+    return by_method
 
 
 _NOT_RECORDED = (

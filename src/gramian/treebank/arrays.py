@@ -340,11 +340,11 @@ class Treebank:
         flat = np.array([code for symbol in opens for code in symbol], np.int32)
         word_code = np.array([*(codes[escape_word(word)] for word in self.words), -1], np.int32)[self.word]
         size = 2 * int(np.diff(open_start)[self.label].sum()) + int(np.count_nonzero(self.word >= 0))
-        found = np.empty(size, np.int32)
+        numbers = np.empty(size, np.int32)
         kernels.write_codes(
-            self.label, self.left, self.right, word_code, self.tree_start, open_start, flat, found
+            self.label, self.left, self.right, word_code, self.tree_start, open_start, flat, numbers
         )
-        return found
+        return numbers
 
     def reshaped(self, shape: Shape, heads: HeadFinder | None = None) -> Treebank:
         """Return the same trees in another binarisation; only symbols and words that occur in them have a number.
