@@ -8,12 +8,7 @@ from contextlib import contextmanager
 
 
 def tell_progress(log: logging.Logger, what: str, done: float, total: float) -> None:
-    """Log, as a detail, how much of some work is done; the first time with 0, so that the rest can be estimated.
-
-    Examples
-    --------
-    >>> tell_progress(logging.getLogger("gramian.example"), "steps", 3, 8)
-    """
+    """Log, as a detail, how much of some work is done; the first time with 0, so that the rest can be estimated."""
     if log.isEnabledFor(logging.DEBUG):
         log.debug("%s: %d of %d", what, done, total, extra={"progress": (what, done, total)})
 

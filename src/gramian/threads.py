@@ -136,11 +136,6 @@ def one_blas_thread() -> Iterator[None]:
     Products of a sentence are so small that a second thread, which waits for them by spinning, costs a core and gains nothing. What
     was set before is set again when nobody is within any more, whichever thread came first. Where threads are many, let the main thread
     be within first: newer versions of threadpoolctl let one living thread alone, the first that asks, change what all share.
-
-    Examples
-    --------
-    >>> with one_blas_thread():
-    ...     pass
     """
     state = _OneThread
     with state.lock:

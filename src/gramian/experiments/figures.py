@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +15,6 @@ from gramian.io.output import write_bytes
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#7f7f7f")
 _MARKS = "osD^vPX*"
 _LEVELS: tuple[Any, ...] = (":", "-.", (0, (6, 1, 1, 1, 1, 1)), (0, (1, 5)))
-_STYLE: Any = {
-    "figure.figsize": (5.1, 3.5),
-    "figure.constrained_layout.use": True,
-    "font.size": 11,
-    "font.family": "sans-serif",
-    "axes.grid": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "grid.alpha": 0.3,
-    "legend.frameon": False,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "gramian",
-}
 
 
 def draw(figure: Figure, folder: Path) -> str:
@@ -36,7 +24,10 @@ def draw(figure: Figure, folder: Path) -> str:
     from matplotlib.figure import Figure as Canvas
 
     folder.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context(_STYLE):
+    with (
+        as_file(files("gramian.experiments") / "report.mplstyle") as style,
+        matplotlib.rc_context(fname=style),
+    ):
         canvas = Canvas()
         FigureCanvasAgg(canvas)
         axes = canvas.add_subplot()
