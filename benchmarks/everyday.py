@@ -2,9 +2,10 @@
 
     python -m benchmarks.everyday [MODEL] [--keep-case]
 
-Without MODEL, the one that comes with gramian. --keep-case parses title case and capitals as they are. Words are given, tags are predicted. Prints one JSON object: F1 by EVALB and exact trees,
-by kind and for all, for three parts: 200 sentences of twenty kinds (``kinds``), 50 of ten kinds that are hard to parse (``weak``), and 50
-more of the latter that no decision about a model may look at (``unseen``). The bank is small and was annotated by one person.
+Without MODEL, the one that comes with gramian. --keep-case parses title case and capitals as they are. Words are given, tags are predicted.
+Prints one JSON object: F1 by EVALB and exact trees, by kind and for all, for three parts: 200 sentences of twenty kinds (``kinds``), 50 of
+ten kinds that are hard to parse (``weak``), and 50 more of the latter that no decision about a model may look at (``unseen``).
+The bank is small and was annotated by one person.
 """
 
 from __future__ import annotations
