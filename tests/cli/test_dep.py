@@ -40,6 +40,17 @@ def fails(gramian, *arguments):
     return err
 
 
+def test_text_is_parsed_and_learnt_from(folder):
+    (folder / "text.txt").write_text("The dogs sleep. The men sleep.\n", encoding="utf-8")
+    options = ("--set", "epochs=1", "--set", "min_confidence=0", "-j", "1")
+    result = run(
+        "train", folder / "train.conllu", "-o", folder / "self", "--text", folder / "text.txt", *options
+    )
+    assert result.exit_code == 0, result.output
+    assert " parsed sentences; " in result.stderr
+    assert " 0 parsed sentences; " not in result.stderr
+
+
 def test_train_says_what_it_did(folder):
     result = run("train", folder / "train.conllu", "-o", folder / "other", "--method", "det+f")
     assert "20 sentences, 80 words, 0 with crossing arcs lifted" in result.stderr

@@ -78,6 +78,9 @@ def train(
         help="Also train a net that scores arcs and relations: slower, more accurate; needs torch.",
         show_default=False,
     ),
+    text: str | None = typer.Option(
+        None, help="Text for self-training, parsed by a first parser: a file, a folder, or - for stdin."
+    ),
     states: str | None = typer.Option(
         None, help="Maximum number of states of an automaton.", metavar="INTEGER"
     ),
@@ -110,16 +113,18 @@ def train(
         sentence_stream = read_conllu(treebank, broken="skip" if skip_broken else "raise")
         sentences = list(counting(sentence_stream, "sentences read"))
         with showing_progress(quiet):
-            learner.fit(sentences)
+            learner.fit(sentences, text=() if text is None else _text_lines(text))
         learner.save(output)
     if quiet:
         return
     metadata = learner.model_.about
     crossing = learner.lifted_ + learner.skipped_
+    silver = f"{metadata['parsed_sentences']:,} parsed sentences; " if text is not None else ""
     done = "lifted" if learner.nonprojective == "lift" else "skipped"
     say(
         f"{output}: {counted(metadata['sentences'], 'sentence')}, {counted(metadata['words'], 'word')}, "
-        f"{crossing} with crossing arcs {done}; {len(learner.model_.symbols.names) - 1} symbols, at most {metadata['states']} states; "
+        f"{crossing} with crossing arcs {done}; "
+        f"{silver}{len(learner.model_.symbols.names) - 1} symbols, at most {metadata['states']} states; "
         f"{time.perf_counter() - began:.1f} s"
     )
 

@@ -32,6 +32,15 @@ class ProjectiveTrees:
     lifted: int  # number of sentences with lifted arcs
     skipped: int  # number of omitted sentences with crossing arcs
 
+    def joined(self, other: ProjectiveTrees) -> ProjectiveTrees:
+        """Return these trees, then those of `other`; the counts are those of these trees."""
+        return replace(
+            self,
+            sentences=self.sentences + other.sentences,
+            heads=self.heads + other.heads,
+            relations=self.relations + other.relations,
+        )
+
     def with_sentences(self, sentences: Sequence[Sentence], *, add: bool) -> ProjectiveTrees:
         """Return the trees over other versions of their sentences, or, with `add`, over both versions."""
         if not add:

@@ -58,6 +58,7 @@ class ArcTraining:
     names: Sequence[str]  #: all relations
     column: Literal["upos", "xpos"]
     n_trees: int  #: sentences whose indices differ by this number are versions of one sentence
+    n_gold: int  #: only these first trees are held out
     max_iter: int
     random_state: int
     n_jobs: int
@@ -66,10 +67,10 @@ class ArcTraining:
     def folds(self) -> list[list[int]]:
         """The indices of parts of the sentences: first the held-out tenth, empty if there are few sentences; then the others."""
         parts: list[list[int]] = [[] for _ in range(_FOLDS + 1)]
-        has_held_out = self.n_trees >= _MIN_SENTENCES
+        has_held_out = self.n_gold >= _MIN_SENTENCES
         for index in range(len(self.sentences)):
             number = index % self.n_trees
-            is_held_out = has_held_out and number % _PARTS == 0
+            is_held_out = has_held_out and number < self.n_gold and number % _PARTS == 0
             parts[0 if is_held_out else 1 + number % _FOLDS].append(index)
         return parts
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, field
 from typing import Any, Literal, Self
 
@@ -113,6 +113,8 @@ class SHAGParser(Estimator):
         How the net is trained.
     vectors : mapping of str to ndarray, optional
         Fixed vectors of words for the net; see :func:`gramian.neural.word_vectors`.
+    min_confidence : float
+        Mean confidence of the arcs of a sentence of text for it to be trained on.
     nonprojective : {"lift", "skip"}
         Lift crossing arcs of training trees and encode their heads in the relations, so that the parser can restore them; or
         omit the sentences.
@@ -162,6 +164,7 @@ class SHAGParser(Estimator):
     net_size: NetSize = option(InstanceOf(NetSize), default=_NET_SIZE)
     net_learning: Learning = option(InstanceOf(Learning), default=_NET_LEARNING)
     vectors: Mapping[str, Any] | None = option(or_none(InstanceOf(Mapping)), default=None)
+    min_confidence: float = option(Number(0, 1), default=0.9)
     nonprojective: Literal["lift", "skip"] = option(OneOf("lift", "skip"), default="lift")
     single_root: bool = option(Boolean(), default=True)
     n_jobs: int | None = None
@@ -171,13 +174,31 @@ class SHAGParser(Estimator):
     lifted_: int = field(init=False)
     skipped_: int = field(init=False)
 
-    def fit(self, sentences: Sequence[Sentence], y: None = None) -> Self:
-        """Train on sentences with arcs and relations."""
+    def fit(self, sentences: Sequence[Sentence], y: None = None, *, text: Iterable[str] = ()) -> Self:
+        """Train on sentences with arcs and relations.
+
+        `text` are lines of running text, with their line ends, for self-training: the parser parses them, and is trained again on the
+        treebank and on the parses with a mean confidence of at least `min_confidence`.
+        """
         with self._fitting():
             self.model_ = self._learn(sentences)
+            if silver := self._silver(text):
+                self.model_ = self._learn(sentences, silver)
         return self
 
-    def _learn(self, sentences: Sequence[Sentence]) -> DependencyParser:
+    def _silver(self, text: Iterable[str]) -> list[Sentence]:
+        """Return the trees of sentences of text with a high confidence."""
+        lines = list(text)
+        if not lines:
+            return []
+        parses = self.model_.parse_many(self.model_.sentences(lines), n_jobs=number_of_jobs(self.n_jobs))
+        return [
+            parse.sentence()
+            for parse in parses
+            if parse.status == "parsed" and np.mean(parse.confidences) >= self.min_confidence
+        ]
+
+    def _learn(self, sentences: Sequence[Sentence], silver: Sequence[Sentence] = ()) -> DependencyParser:
         longest = max((len(sentence) for sentence in sentences), default=0)
         if longest > _MAX_WORDS:
             raise OptionError(
@@ -192,6 +213,9 @@ class SHAGParser(Estimator):
             text = learn_conllu_processor(sentences)
             splitter = fit_word_splitter(sentences, random_state=self.random_state)
             tagged = tag_held_out_sentences(trees.sentences, random_state=self.random_state)
+            if silver:
+                more = projective(silver)
+                trees, tagged = trees.joined(more), [*tagged, *more.sentences]
             trees = trees.with_sentences(tagged, add=self.tags == "mixed")
         options = self.symbols
         mapping = SymbolMap.fit(
@@ -223,6 +247,7 @@ class SHAGParser(Estimator):
                 trees.relations,
                 labeller.relations,
                 mapping.column,
+                n_trees + len(silver),
                 n_trees,
                 **how,
             )
@@ -240,6 +265,7 @@ class SHAGParser(Estimator):
             "tags": "gold" if tagger is None else self.tags,
             "sentences": n_trees,
             "words": n_words,
+            "parsed_sentences": len(silver),
         }
         return DependencyParser(
             symbols=mapping,

@@ -11,6 +11,7 @@ from gramian.dependency.conllu_text import conllu_sentences, fit_word_splitter
 from gramian.dependency.lemma_rules import apply_rule, is_rule, lemma_rule
 from gramian.dependency.morphology import fit_morphological_tagger, tag_held_out_sentences
 from gramian.dependency.word_classifier import CONTEXT
+from gramian.errors import OptionError
 from gramian.text.text_training import learn_conllu_processor
 from gramian.trees import Sentence, Token
 
@@ -130,7 +131,7 @@ def test_classes_that_do_not_fit_are_refused(tagger, part, change):
     # Kernels index without looking.
     with pytest.raises(ValueError, match="required"):
         replace(tagger.tagger, **{part: change(getattr(tagger.tagger, part))})
-    with pytest.raises(ValueError, match="classes of words"):
+    with pytest.raises(ValueError, match="word classes"):
         replace(tagger, rules=tagger.rules[:-1])
 
 
@@ -152,3 +153,16 @@ def test_the_context_decides_whether_a_form_is_one_word():
     assert first.words == ("près", "de", "les", "lacs")
     assert first.extras[0][1].startswith("2-3\tdes\t")
     assert second.words == ("a", "des", "lacs")
+
+
+def test_self_training_adds_confident_parses_of_text():
+    options = {"n_states": 2, "max_iter": 2, "start": "random", "epochs": 1, "n_jobs": 1}
+    text = ["The wugs can gribble\n", "\n", "The wug gribbled\n"]
+    every = SHAGParser(**options, min_confidence=0.0).fit(annotated(), text=text).model_
+    assert every.about["parsed_sentences"] == 2
+    assert every.about["sentences"] == len(annotated())
+    assert "gribble" not in every.table.values[1]  # words must occur twice
+    twice = SHAGParser(**options, min_confidence=0.0).fit(annotated(), text=text * 2).model_
+    assert "gribble" in twice.table.values[1]
+    with pytest.raises(OptionError, match="cannot read text"):
+        SHAGParser(tags="gold", **options).fit(annotated(), text=text)

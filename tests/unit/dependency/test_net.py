@@ -93,6 +93,7 @@ def arc_training() -> ArcTraining:
         parser.labeller.relations,
         "xpos",
         len(TRAIN),
+        len(TRAIN),
         max_iter=1,
         random_state=0,
         n_jobs=1,
@@ -101,7 +102,7 @@ def arc_training() -> ArcTraining:
 
 def test_scores_are_those_of_models_that_have_not_seen_a_sentence():
     training = arc_training()
-    assert replace(training, n_trees=40).folds[0] == []  # of few trees none are held out
+    assert replace(training, n_gold=40).folds[0] == []  # of few trees none are held out
     assert sorted(index for fold in training.folds for index in fold) == list(range(80))
     fold = training.folds[0]
     assert fold == list(range(0, 80, 10))
