@@ -243,7 +243,7 @@ def test_openfst_text_holds_the_weights() -> None:
         np.testing.assert_allclose(found, np.exp(model.log_score(WORDS)), rtol=1e-6)
     with pytest.raises(OptionError, match="negative"):
         to_openfst(WFA([1.0], [-0.5], [[[0.5]]], ("a",)))
-    with pytest.raises(OptionError, match="blanks"):
+    with pytest.raises(OptionError, match="spaces"):
         to_openfst(WFA([1.0], [0.5], [[[0.5]]], ("a b",)))
 
 

@@ -38,5 +38,5 @@ def test_depth_has_no_limit():
 
 
 def test_a_word_beside_phrases_is_refused():
-    with pytest.raises(ValueError, match="'dog' below 'NP' needs a tag"):
+    with pytest.raises(ValueError, match="'dog' below 'NP' needs its own tag"):
         from_nltk(nltk.Tree.fromstring("(NP (DT the) dog)"))
