@@ -26,7 +26,8 @@ def test_the_chart_has_exactly_the_trees_in_open_cells(case, data):
     if not 0 < reference.fill_chart(case.grammar, emission, reference.COUNT).total <= 20_000:
         reject()
     n = len(words)
-    cells = data.draw(st.lists(st.integers(0, 3), min_size=n * (n + 1) // 2, max_size=n * (n + 1) // 2))
+    kinds_of_cells = st.sampled_from([0, COMPLETE, PARTIAL, COMPLETE | PARTIAL])
+    cells = data.draw(st.lists(kinds_of_cells, min_size=n * (n + 1) // 2, max_size=n * (n + 1) // 2))
     cells[:n], cells[-1] = [COMPLETE | PARTIAL] * n, COMPLETE | PARTIAL
     total = 0.0
     for weight, derivation in enumerate_derivations(case.grammar, emission):

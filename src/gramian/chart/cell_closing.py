@@ -1,4 +1,4 @@
-"""Cells that an expert closes before charts are filled (cf. Roark & Hollingshead 2008; Bodenstab et al. 2011).
+"""Cells that are closed before charts are filled (Roark & Hollingshead 2008; Bodenstab et al. 2011), by an expert or a classifier.
 
 A cell of several words is open or closed for complete constituents, and for intermediate symbols of binarisation. Cells of one word and of
 a whole sentence are always open. A sentence that a grammar cannot derive with its open cells is parsed with all cells open.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +20,20 @@ from gramian.trees.labels import is_intermediate
 Bits = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
 
-COMPLETE, PARTIAL = 1, 2
-"""What a cell is open for: complete constituents, intermediate symbols."""
-_ROW = np.array([3, 1, 2, 0], np.int32)  # of the symbols: all, complete ones, intermediate ones, none
+COMPLETE, RIGHT, LEFT = 1, 2, 4
+"""What a cell is open for: complete constituents, intermediate symbols of right and of left binarisation."""
+PARTIAL = RIGHT | LEFT
 _LEAST_DECODED = 0.4  # probability of the least likely bracket that decoders add
 _GRAMMARS_AT_MOST = 0.999  # probability that grammars give a bracket that an expert thinks unlikely
 _PARTIAL_SHARE = 0.1  # the least probability of spans in a binary tree, as a share of that of brackets
 _LEAST_LOGIT = -60.0
+
+
+class CellCloser(Protocol):
+    """Tells from the words of sentences which cells are open, such as :class:`gramian.experts.CellModel`."""
+
+    def open_cells(self, sentences: Sequence[Sequence[str]], close: float) -> Bits:
+        """Return what each cell of each sentence is open for; `close` multiplies the odds below which cells are closed."""
 
 
 class ClosingTable:
@@ -34,12 +42,19 @@ class ClosingTable:
     def __init__(self, grammar: LPCFG) -> None:
         phrases = grammar.symbols[: grammar.n_phrases]
         partial = np.array([is_intermediate(symbol) for symbol in phrases], np.bool_)
+        is_partial = np.append(partial, np.zeros(grammar.n_symbols - grammar.n_phrases, np.bool_))
+        _, left, right = grammar.binary_rules.T
+        # Right binarisation has intermediate symbols as left children, left binarisation as right ones, that from heads as both.
+        direction = (RIGHT if is_partial[left].any() else 0) | (LEFT if is_partial[right].any() else 0)
+        bits = np.arange(8)
+        rows = np.where(bits & COMPLETE, 0, 2) + np.where(bits & direction, 0, 1)
+        self._row = rows.astype(np.int32)  # of the symbols: all, complete ones, intermediate ones, none
         self._symbols = np.ones((4, grammar.n_phrases + 1), np.bool_)
         self._symbols[1, :-1], self._symbols[2, :-1], self._symbols[3, :-1] = ~partial, partial, False
 
     def allowed(self, cells: Bits) -> Allowed:
         """Return which symbols the cells of a sentence may hold."""
-        return Allowed(_ROW[cells], self._symbols)
+        return Allowed(self._row[cells], self._symbols)
 
 
 def open_cells(
@@ -65,9 +80,9 @@ def open_cells(
     --------
     >>> p = np.array([1, 1, 1, 1, 1, 0.5, 0.03, 0.01, 0.001, 1], np.float32)
     >>> open_cells(p, p, [0, 10], [0.7], 1.0).tolist()  # of four words
-    [3, 3, 3, 3, 3, 3, 3, 2, 0, 3]
+    [7, 7, 7, 7, 7, 7, 7, 6, 0, 7]
     >>> open_cells(p, p, [0, 10], [0.7], 0.1).tolist()
-    [3, 3, 3, 3, 3, 3, 3, 3, 2, 3]
+    [7, 7, 7, 7, 7, 7, 7, 7, 6, 7]
     """
     weight = np.maximum(weights, 1e-3)
     decoded = np.log(_LEAST_DECODED / (1 - _LEAST_DECODED))

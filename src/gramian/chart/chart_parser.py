@@ -19,7 +19,7 @@ from gramian.chart.backend import (
     PlacedGrammar,
     PrunedForests,
 )
-from gramian.chart.cell_closing import Bits, ClosingTable, open_cells
+from gramian.chart.cell_closing import Bits, CellCloser, ClosingTable, open_cells
 from gramian.chart.combine import (
     COMBINATIONS,
     Expert,
@@ -67,7 +67,7 @@ class ChartParser:
     :data:`gramian.chart.combine.COMBINATIONS`; for ``hierarchical``, `kinds` names the kind of each grammar (by default its
     binarisation), and `reranker` picks a tree of each kind's forest. Experts read the forests of the first grammar's binarisation.
     Grammars with the same rules are together in `families`; `labels` are those of the first. Experts that know
-    spans close cells of the charts, unless another backend than numba fills these.
+    spans close cells of the charts, or else a `closer`, unless another backend than numba fills these.
     """
 
     def __init__(
@@ -78,6 +78,7 @@ class ChartParser:
         kinds: Sequence[str] | None = None,
         experts: Sequence[Expert] = (),
         reranker: Reranker | None = None,
+        closer: CellCloser | None = None,
         backend: BackendFactory = NumbaBackend,
     ) -> None:
         grammars = (grammars,) if isinstance(grammars, LPCFG) else tuple(grammars)
@@ -110,6 +111,7 @@ class ChartParser:
                 self._kinds.append(number if kinds is None else names.index(kinds[index]))
                 self._label_places.append(place)
                 self._label_arrays.append(self._renumbered(grammars[index], place))
+        self._closer = closer
         self._is_single = len(grammars) == 1 and not experts
         is_product = self._is_single or combination == "product"
         self._needs_forests = not (is_product and all(isinstance(expert, SpanExpert) for expert in experts))
@@ -177,15 +179,18 @@ class ChartParser:
         first = [0, *(lengths * (lengths + 1) // 2).cumsum().tolist()]
         n_models = sum(map(len, self.families)) + len(self._experts)
         tables = np.zeros((n_models, first[-1], len(self.labels.names)), np.float32)
-        words, weights = [sentence.tokens or () for sentence in batch], []
+        words, weights = [sentence.tokens or [""] * len(sentence.words) for sentence in batch], []
+        is_closing = close > 0 and len(self._numba) == len(self._backends)
         cells = None
         for number, expert in enumerate(self._experts, n_models - len(self._experts)):
             if isinstance(expert, SpanExpert):
                 spans = np.empty(first[-1], np.float32)
                 weights.append(expert.fill(words, tables[number], first, spans))
-                if close > 0 and len(self._numba) == len(self._backends):
+                if is_closing:
                     brackets = tables[number, :, : self.labels.n_phrase_labels].sum(axis=1)
                     cells = open_cells(brackets, spans, first, weights[-1], close)
+        if cells is None and is_closing and self._closer is not None:
+            cells = self._closer.open_cells(words, close)
         by_sentence = [tuple(row[index] for row in weights) for index in range(len(batch))]
         return _Reading(tables, first, by_sentence, cells)
 

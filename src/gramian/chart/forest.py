@@ -55,7 +55,7 @@ class Pruning:
         Between coarse and fine comes a pass with two states for each symbol; what has a lower posterior there does not reach the fine
         pass; where experts have a say, a twentieth of it counts. 0 goes without. Of grammars with probabilities only.
     close : float
-        Multiplies the odds of a span below which a neural expert closes its cell before the chart is filled. 0 closes none.
+        Multiplies the odds of a span below which an expert or classifier closes its cell before the chart is filled. 0 closes none.
     """
 
     beam: float = option(Number(0), default=1e-3)

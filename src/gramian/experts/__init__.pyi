@@ -1,3 +1,5 @@
+from .cell_classifier import CellClassifier as CellClassifier
+from .cell_model import CellModel as CellModel
 from .expert_part import EXPERT_KINDS as EXPERT_KINDS
 from .expert_part import ExpertPart as ExpertPart
 from .expert_part import LabelExpert as LabelExpert

@@ -27,13 +27,13 @@ class WordForms:
     def __init__(self, frequent: Sequence[str]) -> None:
         self.frequent = tuple(frequent)
         self.known = frozenset(self.frequent)
-        self._cache: BoundedCache[str, tuple[int, ...]] = BoundedCache(self._numbers)
+        self.numbers: BoundedCache[str, tuple[int, ...]] = BoundedCache(self._numbers)
 
     def views(self, words: Sequence[str]) -> Views:
         """Return the rows of a sentence, without tags."""
         rows = np.zeros((TAG + 1, len(words) + 2 * PADDING), np.int64)
         for column, word in enumerate(words, PADDING):
-            rows[:TAG, column] = self._cache[word]
+            rows[:TAG, column] = self.numbers[word]
         return rows
 
     def _numbers(self, word: str) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from gramian.trees.labels import treebank_labels
 from gramian.trees.scheme import SCHEMES
 
 if TYPE_CHECKING:
-    from gramian.experts import RerankModel
+    from gramian.experts import CellModel, RerankModel
 
 METADATA = ("options", "data", "metrics", "report")
 """The fields of a model that steer nothing."""
@@ -47,6 +47,8 @@ class Model:
     metrics: Mapping[str, Any] = field(default_factory=dict)  #: metadata: scores, with their signatures
     #: metadata: what the learner tells about the training
     report: Mapping[str, Any] = field(default_factory=dict)
+    #: closes cells of charts that constituents are unlikely to fill; a neural expert, which knows better, takes its place
+    cells: CellModel | None = None
 
     def __post_init__(self) -> None:
         grammars: Any = self.grammars

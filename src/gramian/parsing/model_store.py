@@ -35,6 +35,7 @@ _MODULES = {
     "expert": "gramian.experts.span_model",
     "neural": "gramian.neural.neural_model",
     "reranker": "gramian.experts.rerank_model",
+    "cells": "gramian.experts.cell_model",
 }
 """The modules that register how experts and rerankers are stored; only those of a model are imported."""
 _RERANKER_VERSION = 3  # the first one of the format that has a reranker
@@ -109,9 +110,11 @@ def _pack(model: Model, half: bool = False) -> tuple[dict[str, Any], Tensors]:
             header[f"{kind.stored_as}_weight"] = expert.weight
     if model.reranker is not None:
         parts.append((_RERANKER_VERSION, "reranker", model.reranker))
+    if model.cells is not None:
+        parts.append((header["version"], "cells", model.cells))  # earlier versions pass over it
     for version, name, part in sorted(parts, key=itemgetter(0)):
         _, packed = _of_part(name, model_files.pack, part)
-        header |= {"version": version, name: sorted(packed)}
+        header |= {"version": max(version, header["version"]), name: sorted(packed)}
         tensors |= {f"{name}/{key}": tensor for key, tensor in packed.items()}
     if model.text is not None:
         header["text"] = encode(model.text, "text", tensors, half)
@@ -148,6 +151,8 @@ def _unpack(header: dict[str, Any], tensors: Tensors) -> Model:
         if name in header:
             experts.append(ExpertPart(kind, _part(name, header, tensors), header.get(f"{name}_weight")))
     reranker = _part("reranker", header, tensors) if "reranker" in header else None
+    if "cells" in header:
+        fields["cells"] = _part("cells", header, tensors)
     text = decode(TextProcessor, header["text"], "text", tensors) if "text" in header else None
     calibration = {}
     for combination, curves in header.get("calibration", {}).items():

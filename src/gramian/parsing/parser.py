@@ -164,6 +164,7 @@ class Parser:
             kinds=self.model.kinds or None,
             experts=experts,
             reranker=reranker if is_hierarchical else None,
+            closer=self.model.cells,
         )
         lexicon = joined([grammar.lexicon for grammar in self.model.grammars])
         table = WordTable(lexicon)

@@ -121,6 +121,11 @@ def _problem(settings: TrainingSettings, dev: bool, scheduler: bool) -> str | No
     changed = {field.name for field in fields(settings) if getattr(settings, field.name) != field.default}
     requirements = (
         ("folds" in changed, settings.rerank, "folds requires rerank"),
+        (
+            settings.close_cells,
+            not settings.has_neural_expert,
+            "close_cells requires a model without neural expert",
+        ),
         ("search" in changed, settings.search.method, "settings of the search require search.method"),
         ("silver" in changed, settings.text, "settings of silver trees require text"),
         (

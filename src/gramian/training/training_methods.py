@@ -97,6 +97,8 @@ def recorded_options(settings: TrainingSettings) -> dict[str, Any]:
         "direction": " ".join(settings.directions),
         "rerank": settings.folds if settings.rerank else 0,
     }
+    if settings.close_cells:
+        options["close_cells"] = True
     if encoder:
         options |= {"encoder": encoder, "encoder_rate": settings.neural.get("learning.encoder_rate", 0.0)}
     if settings.text:

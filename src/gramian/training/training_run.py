@@ -37,6 +37,7 @@ from gramian.tasks.task_runner import Outcome, TaskFolder
 from gramian.text.text_processor import TextProcessor
 from gramian.text.text_training import learn_text_processor
 from gramian.training.calibrate import calibrate
+from gramian.training.cell_threshold import add_cells
 from gramian.training.folds import add_reranker
 from gramian.training.members import Member, TaskRunner, disagreement, member_tasks, whole_model
 from gramian.training.search_by_f1 import StateSearch
@@ -143,6 +144,8 @@ class TrainingRun:
         searched = {"search": self._search()} if self.settings.search.method else {}
         settings = self.settings
         model = self._learn_members()
+        if settings.close_cells:
+            model = add_cells(model, self.data, settings.random_state)
         options = recorded_options(settings) | searched
         model = replace(
             model,
