@@ -54,6 +54,15 @@ def leaves_fit(result, words) -> None:
     assert Tree.parse(str(result.tree)) == result.tree
 
 
+def test_several_sentences_in_one_text_cause_a_warning(parser):
+    with pytest.warns(UserWarning, match="several sentences"):
+        result = parser.parse("He slept. She ran.")
+    assert result.words[-1] == "."
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parser.parse("the dog barks .")
+
+
 def test_a_sentence_with_one_tree():
     result = load(FIXTURE, pruning=NO_PRUNING).parse("the dog barks .")
     assert str(result.tree) == "(S (NP (DT the) (NN dog)) (VP (VB barks)) (. .))"
