@@ -28,7 +28,7 @@ import torch
 
 from benchmarks import machine
 from gramian.chart.gpu import batch_parser, torch_backend
-from gramian.chart.gpu.pause import finished
+from gramian.chart.gpu.torch_backend import finished
 from gramian.evaluate import GoldBrackets
 from gramian.learn import Observations
 from gramian.learn.counting import random_counts

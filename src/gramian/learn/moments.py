@@ -145,10 +145,7 @@ def moment_tables(
         (productions.binary, tables.binary_block, is_binary),
         (productions.unary, tables.unary_block, ~is_binary & ~is_leaf),
     ):
-        by_rule = np.flatnonzero(chosen)
-        by_rule = by_rule[np.argsort(productions.node_production[by_rule], kind="stable")]
-        ends = np.searchsorted(productions.node_production[by_rule], np.arange(1, len(rules)))
-        for rule, nodes in enumerate(np.split(by_rule, ends) if len(rules) else ()):
+        for rule, nodes in enumerate(productions.nodes_by_row(chosen, len(rules))):
             parent, *below = rules[rule].tolist()
             children = zip((bank.left, bank.right), below, strict=False)
             vectors = [p.rows(p.z, nodes, parent), *(p.rows(p.y, side[nodes], b) for side, b in children)]

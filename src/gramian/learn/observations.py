@@ -18,8 +18,7 @@ from gramian.learn.lexicon_counts import LexicalModel, LexiconChoice, LexiconOpt
 from gramian.learn.tables import LatentTables
 from gramian.learn.tree_inference import Expectation, TreeInference
 from gramian.treebank import INSIDE, OUTSIDE, Features, NodeView, Treebank
-from gramian.treebank.feature_templates import template_names
-from gramian.treebank.head_words import head_leaves
+from gramian.treebank.feature_templates import head_leaves, template_names
 from gramian.treebank.productions import Counts, Productions
 from gramian.treebank.vocab import TaggedWords, suffix_chain, word_classes
 from gramian.trees import HeadRules, Tree

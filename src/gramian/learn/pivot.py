@@ -180,10 +180,7 @@ def convex_counts(
         (LatentTables.unary_block, "ab", productions.unary, ~is_binary & ~is_leaf),
         (LatentTables.lexical_block, "a", productions.lexical, is_leaf),
     ):
-        nodes_by_rule = np.flatnonzero(chosen)
-        nodes_by_rule = nodes_by_rule[np.argsort(productions.node_production[nodes_by_rule], kind="stable")]
-        ends = np.searchsorted(productions.node_production[nodes_by_rule], np.arange(1, len(rules)))
-        for rule, nodes in enumerate(np.split(nodes_by_rule, ends) if len(rules) else ()):
+        for rule, nodes in enumerate(productions.nodes_by_row(chosen, len(rules))):
             children = [side[nodes] for side in (bank.left, bank.right)][: len(subscripts) - 1]
             groups.append((block, subscripts, rule, [above(nodes), *map(below, children)]))
     roots = bank.tree_start[1:] - 1

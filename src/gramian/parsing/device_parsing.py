@@ -14,10 +14,8 @@ from typing import TypeAlias, TypeGuard
 from gramian.chart.combine import Expert
 from gramian.chart.decode import DEFAULT_DECODER
 from gramian.chart.forest import Pruning
-from gramian.chart.gpu.batch_parser import BatchParser
-from gramian.chart.gpu.net_labels import NetLabels
-from gramian.chart.gpu.pause import Work
-from gramian.chart.gpu.torch_backend import TorchBackend
+from gramian.chart.gpu.batch_parser import BatchParser, NetLabels
+from gramian.chart.gpu.torch_backend import TorchBackend, Work
 from gramian.chart.gpu.word_rows import WordRows
 from gramian.chart.tree_arrays import TreeArrays
 from gramian.errors import GramianError

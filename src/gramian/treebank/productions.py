@@ -59,6 +59,13 @@ class Productions:
             production[nodes] = np.searchsorted(distinct, _key(columns))
         return cls(tables[0], tables[1], tables[2], counts[0], counts[1], counts[2], production)
 
+    def nodes_by_row(self, nodes: npt.NDArray[np.bool_], n_rows: int) -> list[npt.NDArray[np.int64]]:
+        """Return the chosen nodes, which are of one kind, by the row of their table."""
+        chosen = np.flatnonzero(nodes)
+        chosen = chosen[np.argsort(self.node_production[chosen], kind="stable")]
+        ends = np.searchsorted(self.node_production[chosen], np.arange(1, n_rows))
+        return np.split(chosen, ends) if n_rows else []
+
     def at_nodes(self, bank: Treebank) -> Productions:
         """Return the same tables, and which row stands at each node of another treebank; it has no other productions."""
         production = np.empty(len(bank.label), np.int32)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tree_strategies import labelled_trees
 
 from gramian.treebank import Shape, Treebank
-from gramian.treebank.head_words import head_leaves
+from gramian.treebank.feature_templates import head_leaves
 from gramian.trees import HeadRules, NormaliseOptions, Tree, head_positions
 from gramian.trees.labels import is_intermediate
 

@@ -8,7 +8,7 @@ import pytest
 from gramian.errors import OptionError
 from gramian.learn import Observations, SpectralClustering
 from gramian.treebank import INSIDE, OUTSIDE, SETS, Features, NodeView, Treebank, register_template
-from gramian.treebank.head_words import head_leaves
+from gramian.treebank.feature_templates import head_leaves
 from gramian.trees import HeadRules, Tree
 
 TREES = (

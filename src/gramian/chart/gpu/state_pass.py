@@ -64,15 +64,15 @@ def state_posteriors(
     f, n_items = forest, forest.n_items
     if not len(f.edge_parent):  # sentences of one word whose tag is the root
         return _only_tags(grammar, f, tag_vectors, n_sentences)
-    if has_kernels(tag_vectors):
-        return _by_kernels(grammar, f, tag_vectors, n_sentences)
-    u, v, w = grammar.tables
-    places = _places(grammar, f)
     vectors = tag_vectors.new_zeros(n_items + 1, grammar.n_states)
     vectors[: len(tag_vectors)] = tag_vectors
     vectors[n_items, 0] = 1  # nothing, the right child of phrases over tags
     scale = tag_vectors.new_zeros(n_items + 1)
     weight = f.edge_share * grammar.ratio[f.edge_rule]
+    if has_kernels(tag_vectors):
+        return _by_kernels(grammar, f, vectors, scale, weight, n_sentences)
+    u, v, w = grammar.tables
+    places = _places(grammar, f)
     of_left, of_right = tag_vectors.new_empty(2, len(places.edge))
     left, right = f.edge_left[places.edge], f.edge_right[places.edge]
     numbers = torch.arange(n_items, device=left.device)
@@ -144,8 +144,8 @@ def _downwards(
 
 
 def _by_kernels(
-    grammar: ProductTensors, f: BatchForest, tag_vectors: torch.Tensor, n_sentences: int
-) -> StatePosteriors:
+    grammar: ProductTensors, f: BatchForest, vectors: torch.Tensor, scale: torch.Tensor, weight: torch.Tensor, n_sentences: int
+) -> StatePosteriors:  # fmt: skip
     """Do the same by Triton kernels."""
     from gramian.chart.gpu.dense_chart_gpu import downwards, upwards
 
@@ -155,12 +155,7 @@ def _by_kernels(
     place_first = (grammar.first[f.edge_rule + 1] - first).cumsum(0)
     n_places = int(place_first[-1])
     place_first -= grammar.first[f.edge_rule + 1] - first
-    vectors = tag_vectors.new_zeros(n_items + 1, grammar.n_states)
-    vectors[: len(tag_vectors)] = tag_vectors
-    vectors[n_items, 0] = 1  # nothing, the right child of phrases over tags
-    scale = tag_vectors.new_zeros(n_items + 1)
-    weight = f.edge_share * grammar.ratio[f.edge_rule]
-    of_left, of_right, of_parent = tag_vectors.new_empty(3, n_places)
+    of_left, of_right, of_parent = vectors.new_empty(3, n_places)
     rules = f.edge_rule, place_first, grammar.first, *grammar.tables
     for level in range(1, f.n_words + 1):
         given = edge_first, f.edge_left, f.edge_right, *rules, vectors, scale, weight, of_left, of_right

@@ -1,9 +1,12 @@
-"""The backend of torch: charts of whole batches on a device, behind the same seam as the kernels of numba."""
+"""The backend of torch: charts of whole batches on a device, behind the same seam as the kernels of numba.
+
+What works on a device is a generator that yields pauses, so that one thread can keep a device and itself busy.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Generator, Sequence
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +17,6 @@ from gramian.chart.forest import Forest, Pruning
 from gramian.chart.gpu.batch_forest import BatchForest, likely_forest
 from gramian.chart.gpu.dense_chart import fill_chart
 from gramian.chart.gpu.grammar_tensors import coarse_tensors, product_tensors
-from gramian.chart.gpu.pause import Pause, Work, finished
 from gramian.chart.gpu.state_pass import StatePosteriors, state_posteriors
 from gramian.chart.grammar_arrays import grammar_arrays
 from gramian.chart.label_table import label_table
@@ -25,6 +27,37 @@ _SHARE = 0.4  # of a GPU's free memory that a batch may take
 _MOST_BYTES = 1 << 30  # elsewhere
 _MOST_SENTENCES = 4096
 _NEGLIGIBLE = 1e-3  # of the posterior that an item needs: what may be left out of its sum
+
+
+Value = TypeVar("Value")
+
+
+class Pause:
+    """The time that a device takes for all it has been given."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._event = None
+        if device.type == "cuda":
+            self._event = torch.cuda.Event()
+            self._event.record(torch.cuda.current_stream(device))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the device is done."""
+        return self._event is None or bool(self._event.query())
+
+
+Work: TypeAlias = Generator[Pause, None, Value]
+
+
+def finished(work: Work[Value]) -> Value:
+    """Return what work leads to, without use of its pauses."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            value: Value = end.value
+            return value
 
 
 class WordTensors(NamedTuple):

@@ -113,7 +113,7 @@ def test_results_come_in_order_while_the_device_works(sentences, monkeypatch):
     monkeypatch.setattr("gramian.parsing.device_parsing._AHEAD", 8)
     expected = list(parser.parse_many(sentences))
     answers = iter(([False] * 5 + [True]) * 1000)  # each pause is long enough for some results and sentences
-    monkeypatch.setattr("gramian.chart.gpu.pause.Pause.is_over", property(lambda self: next(answers)))
+    monkeypatch.setattr("gramian.chart.gpu.torch_backend.Pause.is_over", property(lambda self: next(answers)))
     given = []
 
     def asked():
