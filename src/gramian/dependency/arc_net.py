@@ -34,46 +34,29 @@ _SMALL_GAIN = 0.3
 
 @dataclass(frozen=True)
 class ArcExample(Example):
-    """A sentence with its tree.
+    """A sentence with its tree."""
 
-    Attributes
-    ----------
-    morphology : tuple of tuple of int
-        The numbers of the lemma, tags and features of each word, as of :class:`~gramian.dependency.arc_net_scores.NetInventory`.
-    heads, relations : ndarray of int64, shape (n_words,)
-        Heads count from 1; 0 is the root.
-    arc_prior : ndarray of float32, shape (n_words, n_words + 1)
-        Logarithms of the probabilities of heads, by log-linear models that have not seen the sentence.
-    relation_prior : ndarray of float32, shape (n_words, n_relations)
-        The same of relations to the gold heads.
-    """
-
+    #: the numbers of the lemma, tags and features of each word, as of :class:`~gramian.dependency.arc_net_scores.NetInventory`
     morphology: tuple[tuple[int, ...], ...] = ()
+    #: heads, relations: shape (n_words,); heads count from 1; 0 is the root
     heads: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     relations: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    #: shape (n_words, n_words + 1); logarithms of the probabilities of heads, by log-linear models that have not seen the sentence
     arc_prior: npt.NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    #: shape (n_words, n_relations); the same of relations to the gold heads
     relation_prior: npt.NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
 
 
 class ArcBatch(NamedTuple):
-    """A batch with what arcs need.
-
-    Attributes
-    ----------
-    words : PaddedBatch
-    morphology : Tensor, shape (n_sentences, longest + 2, m)
-        Zeros where there are fewer than m.
-    heads, relations : Tensor, shape (n_sentences, longest)
-    arc_prior : Tensor, shape (n_sentences, longest, longest + 1)
-    relation_prior : Tensor, shape (n_sentences, longest, n_relations)
-    """
+    """A batch with what arcs need."""
 
     words: PaddedBatch
-    morphology: torch.Tensor
+    morphology: torch.Tensor  #: shape (n_sentences, longest + 2, m); zeros where there are fewer than m
+    #: heads, relations: shape (n_sentences, longest)
     heads: torch.Tensor
     relations: torch.Tensor
-    arc_prior: torch.Tensor
-    relation_prior: torch.Tensor
+    arc_prior: torch.Tensor  #: shape (n_sentences, longest, longest + 1)
+    relation_prior: torch.Tensor  #: shape (n_sentences, longest, n_relations)
 
     @property
     def lengths(self) -> torch.Tensor:

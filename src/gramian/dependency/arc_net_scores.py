@@ -27,17 +27,12 @@ _MIN_LOG_FACTOR = -300.0
 
 
 class NetArcScores(NamedTuple):
-    """What the net says about a sentence.
+    """What the net says about a sentence."""
 
-    Attributes
-    ----------
-    heads : ndarray of float32, shape (N + 1, N + 1)
-        The score of each arc [head, modifier], a difference of log-probabilities; column 0 and the diagonal are unused.
-    sides : ndarray of float32, shape (2, N + 1, R + 1)
-        Layers before relations: of words as heads and as modifiers, and ones.
-    """
-
+    #: shape (N + 1, N + 1); the score of each arc [head, modifier], a difference of log-probabilities; column 0 and the diagonal are
+    #: unused
     heads: Floats
+    #: shape (2, N + 1, R + 1); layers before relations: of words as heads and as modifiers, and ones
     sides: Floats
 
 
@@ -74,26 +69,15 @@ def _parts(token: Token) -> list[str]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NetArcScorer:
-    """Scores arcs and relations with a net; safe to share between threads.
-
-    Attributes
-    ----------
-    inventory : NetInventory
-    n_relations : int
-    weights : mapping of str to ndarray
-        Named as in torch.
-    arc_weight, factor_weight : float
-        Weights of the scores of arcs and of the logarithms of the factors in their sum.
-    relation_weight : float
-        Weight of the scores of relations.
-    """
+    """Scores arcs and relations with a net; safe to share between threads."""
 
     inventory: NetInventory
     n_relations: int
-    weights: Mapping[str, npt.NDArray[Any]]
+    weights: Mapping[str, npt.NDArray[Any]]  #: named as in torch
+    #: arc_weight, factor_weight: weights of the scores of arcs and of the logarithms of the factors in their sum
     arc_weight: float = 1.0
     factor_weight: float = 1.0
-    relation_weight: float = 1.0
+    relation_weight: float = 1.0  #: weight of the scores of relations
 
     def __post_init__(self) -> None:
         weights = self.weights

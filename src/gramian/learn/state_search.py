@@ -247,24 +247,14 @@ class Trial:
 
 @dataclass(frozen=True)
 class FoundStates:
-    """The outcome of a search.
+    """The outcome of a search."""
 
-    Attributes
-    ----------
-    n_states : tuple of int
-        The best assignment.
-    score, start_score : float
-        Its score, and that of the start.
-    trials : tuple of Trial
-        All candidates in their order.
-    finished_labels, n_labels : int
-        How many labels the search has finished, of those that it was to visit.
-    """
-
-    n_states: Assignment
+    n_states: Assignment  #: the best assignment
+    #: score, start_score: its score, and that of the start
     score: float
     start_score: float
-    trials: tuple[Trial, ...]
+    trials: tuple[Trial, ...]  #: all candidates in their order
+    #: finished_labels, n_labels: how many labels the search has finished, of those that it was to visit
     finished_labels: int = 0
     n_labels: int = 0
 
