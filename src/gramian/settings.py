@@ -122,13 +122,13 @@ def _field_docstrings(module: str) -> dict[str, dict[str, str]]:
         source = inspect.getsource(import_module(module))
     except OSError:  # installed without sources
         return {}
-    found: dict[str, dict[str, str]] = {}
+    docstrings: dict[str, dict[str, str]] = {}
     for kind in (node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)):
         for field, text in pairwise(kind.body):
             match field, text:
                 case ast.AnnAssign(ast.Name(name)), ast.Expr(ast.Constant(str(about))):
-                    found.setdefault(kind.name, {})[name] = " ".join(about.split())
-    return found
+                    docstrings.setdefault(kind.name, {})[name] = " ".join(about.split())
+    return docstrings
 
 
 def find_setting(name: str, known: Mapping[str, Setting], command: str) -> Setting:

@@ -66,4 +66,4 @@ def rank(
 
 def _features(words: Sequence[str]) -> list[str]:
     """Return words and pairs of neighbours, which no word with a space in it can be taken for."""
-    return [*words, *(f"{one} {two}" for one, two in pairwise(words))]
+    return [*words, *(f"{first} {second}" for first, second in pairwise(words))]

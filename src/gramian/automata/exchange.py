@@ -65,11 +65,11 @@ def _of_pautomac(text: str) -> WFA:
     n = 1 + max(max(key[0], key[-1]) for name in "IFT" for key in tables[name])
     k = 1 + max(key[1] for key in tables["S"])
     check_weights(n, k)
-    (initial, final), said, moves = np.zeros((2, n)), np.zeros((n, k)), np.zeros((n, k, n))
-    for array, name in ((initial, "I"), (final, "F"), (said, "S"), (moves, "T")):
+    (initial, final), emissions, moves = np.zeros((2, n)), np.zeros((n, k)), np.zeros((n, k, n))
+    for array, name in ((initial, "I"), (final, "F"), (emissions, "S"), (moves, "T")):
         for key, value in tables[name].items():
             array[key] = value
-    weights = (1.0 - final)[:, None, None] * said[:, :, None] * moves
+    weights = (1.0 - final)[:, None, None] * emissions[:, :, None] * moves
     return WFA(initial, final, weights.transpose(1, 0, 2), tuple(range(k)))
 
 
@@ -78,13 +78,13 @@ def to_pautomac(model: WFA | PDFA) -> str:
     wfa = model.to_wfa()
     if not wfa.is_probabilistic(1e-6):
         raise OptionError("PAutomaC: this automaton is not a distribution; try: learning it with repair")
-    said = wfa.transitions.sum(axis=2).T
+    emissions = wfa.transitions.sum(axis=2).T
     going = np.maximum(1.0 - wfa.final, 1e-300)
-    moves = wfa.transitions.transpose(1, 0, 2) / np.maximum(said, 1e-300)[:, :, None]
+    moves = wfa.transitions.transpose(1, 0, 2) / np.maximum(emissions, 1e-300)[:, :, None]
     parts = {
         "I: (state)": wfa.initial,
         "F: (state)": wfa.final,
-        "S: (state,symbol)": said / going[:, None],
+        "S: (state,symbol)": emissions / going[:, None],
         "T: (state,symbol,state)": moves,
     }
     lines = []

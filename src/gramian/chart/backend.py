@@ -71,7 +71,7 @@ class NumbaBackend:
     def __init__(self, grammars: Sequence[PlacedGrammar], tag_states: Longs) -> None:
         first = grammars[0].grammar
         self._grammars, self._tag_states = tuple(grammars), tag_states
-        self._arrays = [grammar_arrays(one.grammar, first.coarse) for one in grammars]
+        self._arrays = [grammar_arrays(member.grammar, first.coarse) for member in grammars]
         self._labels = label_table(first.symbols, first.n_phrases)
         self._n_phrases = np.int32(first.n_phrases)
         self._everything = np.ones((1, first.n_phrases + 1), np.bool_)
@@ -117,14 +117,14 @@ class NumbaBackend:
         """Return the forests of each sentence; see :meth:`Backend.forests`."""
         if not batch:
             return []
-        found = self.find(batch, pruning)
-        return [self._of_sentence(place, len(one.words), found) for place, one in enumerate(batch)]
+        pruned = self.find(batch, pruning)
+        return [self._of_sentence(index, len(sentence.words), pruned) for index, sentence in enumerate(batch)]
 
     def _words(self, batch: Sequence[ChartInput]) -> Words:
         """Return the words of sentences as the kernels want them."""
-        words = [word for one in batch for word in one.words]
+        words = [word for sentence in batch for word in sentence.words]
         tags = [word.tags for word in words]
-        lengths = np.array([len(one.words) for one in batch])
+        lengths = np.array([len(sentence.words) for sentence in batch])
         start = np.array([0, *accumulate(map(len, tags))], np.int32)
         scores = np.concatenate([word.coarse for word in words]).astype(np.float64)
         states = np.concatenate([word.states for word in words])
@@ -148,18 +148,18 @@ class NumbaBackend:
         symbols = np.concatenate(tables)
         return AllowedRows(np.concatenate(rows), symbols, symbols[:, :-1].any(axis=1))
 
-    def _of_sentence(self, place: int, n_words: int, found: PrunedForests) -> list[Forest | None]:
+    def _of_sentence(self, index: int, n_words: int, pruned: PrunedForests) -> list[Forest | None]:
         """Return the forest of one sentence under each grammar; all have the same arrays of items and edges, numbered from 0."""
-        first_item, first_cell, c = found.coarse
-        first, last = int(first_item[place]), int(first_item[place + 1])
+        first_item, first_cell, c = pruned.coarse
+        first, last = int(first_item[index]), int(first_item[index + 1])
         begin, end = int(c.edge_first[first]), int(c.edge_first[last])
         symbol, rule, right = c.item_symbol[first:last], c.edge_rule[begin:end], c.edge_right[begin:end]
-        cell = c.item_cell[first:last] - np.int32(first_cell[place])
+        cell = c.item_cell[first:last] - np.int32(first_cell[index])
         edge_first, left = c.edge_first[first : last + 1] - begin, c.edge_left[begin:end] - np.int32(first)
         right = np.where(right < 0, right, right - np.int32(first))
 
         def forest(grammar: LPCFG, arrays: GrammarArrays, fine: FineForests) -> Forest | None:
-            log_prob = float(c.log_probability[place] + fine.log_ratio[place])
+            log_prob = float(c.log_probability[index] + fine.log_ratio[index])
             if log_prob == -np.inf:
                 return None
             state, stop = fine.item_start[first], fine.item_start[last]
@@ -170,5 +170,5 @@ class NumbaBackend:
                 fine.root_posterior[first:last],
             )  # fmt: skip
 
-        each = zip(self._grammars, self._arrays, found.fine, strict=True)
+        each = zip(self._grammars, self._arrays, pruned.fine, strict=True)
         return [forest(grammar, arrays, fine) for (grammar, _), arrays, fine in each]

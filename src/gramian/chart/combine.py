@@ -217,7 +217,7 @@ def combined_weights(n_grammars: int, expert_weights: Sequence[float]) -> Floats
 
 def label_places(first: LPCFG, grammar: LPCFG) -> npt.NDArray[np.int64] | None:
     """Return of each of the first grammar's labels its number in another, or -1; None if the labels of both are the same."""
-    tables = [label_table(one.symbols, one.n_phrases) for one in (first, grammar)]
+    tables = [label_table(source.symbols, source.n_phrases) for source in (first, grammar)]
     ours, theirs = (label_numbers(table.names, table.n_phrase_labels) for table in tables)
     return None if ours == theirs else np.array([theirs.get(label, -1) for label in ours])
 
@@ -227,6 +227,6 @@ def label_numbers(names: Sequence[str], n_phrase_labels: int) -> dict[tuple[bool
     return {(number < n_phrase_labels, name): number for number, name in enumerate(names)}
 
 
-def in_order_of(place: npt.NDArray[np.int64] | None, table: Floats) -> Floats:
+def in_order_of(columns: npt.NDArray[np.int64] | None, table: Floats) -> Floats:
     """Return a table of labels with the columns at some places, zeros where that is -1."""
-    return table if place is None else np.where(place >= 0, table[:, place], np.float32(0))
+    return table if columns is None else np.where(columns >= 0, table[:, columns], np.float32(0))

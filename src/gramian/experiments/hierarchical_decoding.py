@@ -45,9 +45,9 @@ class OwnTreesTask(FoldTask):
         candidates = []
         for tree in trees:
             forest = parser.forest(tree.words)
-            own = None if forest is None else own_trees(forest, parser.decoder)[0]
-            if own is not None and len(own):
-                candidates.append(scored(tuple(tree.words), own, tree))
+            derived = None if forest is None else own_trees(forest, parser.decoder)[0]
+            if derived is not None and len(derived):
+                candidates.append(scored(tuple(tree.words), derived, tree))
         return written_candidates(candidates)
 
 

@@ -137,7 +137,7 @@ class MaxEntReranker(Estimator):
             several_times = [*sentences] if iter(sentences) is sentences else sentences
 
             def chosen() -> Iterator[Scored]:
-                return (one for one in several_times if len(one.trees) > 1)
+                return (sentence for sentence in several_times if len(sentence.trees) > 1)
 
             if len([*islice(chosen(), 2)]) < 2:
                 raise InputError(
@@ -149,7 +149,7 @@ class MaxEntReranker(Estimator):
 
     def _learn(self, chosen: Callable[[], Iterator[Scored]], report: Report) -> None:
         with report.stage("features"):
-            counted = ((word, 1) for one in chosen() for word in one.words)
+            counted = ((word, 1) for sentence in chosen() for word in sentence.words)
             features = TreeFeatures(frequent_words(counted, self.min_count), self.heads, self.groups)
             examples, slots = self._examples(chosen, features)
         dense = examples.arrays.dense
@@ -204,23 +204,27 @@ class MaxEntReranker(Estimator):
         lesson, test = examples.part(0, cut), examples.part(cut, len(examples))
         judges = [*islice(sentences(), cut, None)]
         share = cut / len(examples)
-        found = {}
+        scores_of_base = {}
         for l2 in self.l2:
             scores = np.split(
                 test.scores(self._climb(lesson, n_features, share * l2)), test.sentence_start[1:-1]
             )
             for base in self.base:
                 rows = zip(judges, scores, strict=True)
-                found[l2, base] = test.f1(
+                scores_of_base[l2, base] = test.f1(
                     np.concatenate([expected_brackets(one.trees, row, base) for one, row in rows])
                 )
-                report.say(f"l2 {l2:g}, base {base:g}: F1 {found[l2, base]:.2f} on held-out candidates")
+                report.say(
+                    f"l2 {l2:g}, base {base:g}: F1 {scores_of_base[l2, base]:.2f} on held-out candidates"
+                )
         report.facts["held out"] = {
             "first": round(test.f1(np.zeros(len(test.best))), 3),
-            "chosen": {f"l2 {l2:g}, base {base:g}": round(value, 3) for (l2, base), value in found.items()},
+            "chosen": {
+                f"l2 {l2:g}, base {base:g}": round(value, 3) for (l2, base), value in scores_of_base.items()
+            },
             "best": round(test.f1(test.best), 3),
         }
-        return max(found, key=found.__getitem__)
+        return max(scores_of_base, key=scores_of_base.__getitem__)
 
     def _climb(self, examples: Examples, n_features: int, l2: float) -> Floats:
         penalty = np.full(n_features + len(DENSE), l2)

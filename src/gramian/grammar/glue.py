@@ -68,7 +68,8 @@ def glued(grammar: LPCFG) -> LPCFG:
     if factors is not None:  # the new rules are whole
         both = factors, Factors.none(len(parts) * len(sequences))
         rank, scale, start = (
-            np.concatenate([getattr(one, name) for one in both]) for name in ("rank", "weight", "start")
+            np.concatenate([getattr(factors_of, name) for factors_of in both])
+            for name in ("rank", "weight", "start")
         )
         factors = replace(factors, rank=rank, weight=scale, start=start)
     return replace(

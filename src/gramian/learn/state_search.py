@@ -159,26 +159,28 @@ def search_states(
     queue: list[tuple[float, int, int, str, Assignment]] = [(-start.score, 0, 0, "coarse", start.assignment)]
     pushed, furthest = 1, 0
     while queue and len(search.known) < search.budget:
-        _, _, place, stage, own = heapq.heappop(queue)
-        furthest = max(furthest, place)
+        _, _, position, stage, assignment = heapq.heappop(queue)
+        furthest = max(furthest, position)
         if method == "greedy":
             queue.clear()
-        if place == len(places):
+        if position == len(places):
             break
-        name, changed = places[place]
-        following = (place + 1, "coarse")
+        name, changed = places[position]
+        following = (position + 1, "coarse")
         if len(changed) > 1:
-            candidates = [own, *(_scaled(own, changed, most, factor) for factor in _FACTORS)]
+            candidates = [assignment, *(_scaled(assignment, changed, most, factor) for factor in _FACTORS)]
         else:
             symbol = changed[0]
-            here, top = own[symbol], most[symbol]
+            here, top = assignment[symbol], most[symbol]
             if stage == "coarse":
                 width = step if method == "beam" else max(1, top // 10)
                 numbers = {1, *(() if method == "greedy" and top < 10 else range(width, top + 1, width))}
-                following = (place, "refine")
+                following = (position, "refine")
             else:
                 numbers = set(range(max(1, here - reach), min(top, here + reach) + 1))
-            candidates = [(*own[:symbol], n, *own[symbol + 1 :]) for n in sorted(numbers | {here})]
+            candidates = [
+                (*assignment[:symbol], n, *assignment[symbol + 1 :]) for n in sorted(numbers | {here})
+            ]
         for trial in search.run(name, candidates, changed):
             pushed += 1
             heapq.heappush(queue, (-trial.score, pushed, *following, trial.assignment))
@@ -207,12 +209,14 @@ def _groups(cache: ClusterCache) -> list[tuple[str, list[int]]]:
     return [(name, list(group)) for name, group in groups.items() if len(group) > 1]
 
 
-def _scaled(own: Assignment, changed: Sequence[int], most: Sequence[int], factor: float) -> Assignment:
+def _scaled(assignment: Assignment, changed: Sequence[int], most: Sequence[int], factor: float) -> Assignment:
     """Multiply the states of some symbols, within what their frequency allows."""
-    found = list(own)
+    scaled = list(assignment)
     for symbol in changed:
-        found[symbol] = max(1, min(max(most[symbol], own[symbol]), round(factor * own[symbol])))
-    return tuple(found)
+        scaled[symbol] = max(
+            1, min(max(most[symbol], assignment[symbol]), round(factor * assignment[symbol]))
+        )
+    return tuple(scaled)
 
 
 def _in_threads(cache: ClusterCache, score: Score, n_jobs: int) -> Scores:
@@ -260,11 +264,11 @@ class FoundStates:
 
     def steps(self) -> list[tuple[int, Trial]]:
         """Return the trials that were better than all before them, with their numbers, from 1."""
-        found: list[tuple[int, Trial]] = []
+        improvements: list[tuple[int, Trial]] = []
         for number, trial in enumerate(self.trials, start=1):
-            if not found or trial.score > found[-1][1].score:
-                found.append((number, trial))
-        return found
+            if not improvements or trial.score > improvements[-1][1].score:
+                improvements.append((number, trial))
+        return improvements
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,10 @@ class ReadRequest(NamedTuple):
         if read.original is None:
             return result if read.language is None else replace(result, language=read.language)
         words = tuple(read.original)
-        alternatives = [replace(one, tree=with_words(one.tree, words)) for one in result.alternatives]
+        alternatives = [
+            replace(alternative, tree=with_words(alternative.tree, words))
+            for alternative in result.alternatives
+        ]
         return replace(
             result,
             tree=with_words(result.tree, words),

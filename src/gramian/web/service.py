@@ -124,19 +124,20 @@ class Service:
         typed = self._typed(fields, models[0])
         readings = readings and typed.gold is None
         k = CANDIDATES if readings else k
-        found: list[tuple[int, str, ParseResult]] = []
+        parsed: list[tuple[int, str, ParseResult]] = []
         # Viterbi orders derivations, not trees, and has one tree to show.
         ways = {
-            one: ParseRequest(typed.sentence, k=1 if one == "viterbi" else k, decoder=one) for one in decoders
+            item: ParseRequest(typed.sentence, k=1 if item == "viterbi" else k, decoder=item)
+            for item in decoders
         }
         for model in models:
             results = self._explorer(model).parser.parse_batch(ways.values())
-            found += [(model, decoder, result) for decoder, result in zip(ways, results, strict=True)]
+            parsed += [(model, decoder, result) for decoder, result in zip(ways, results, strict=True)]
         if readings:
-            found = [(model, decoder, with_second_reading(result)) for model, decoder, result in found]
-        first = found[0][2]
+            parsed = [(model, decoder, with_second_reading(result)) for model, decoder, result in parsed]
+        first = parsed[0][2]
         reference = typed.gold or (first.tree if first.words else None)
-        parses = [record for one in found for record in self._records(*one, typed, reference)]
+        parses = [record for item in parsed for record in self._records(*item, typed, reference)]
         gold = None
         if typed.gold is not None:
             look = self._explorer(models[0]).look(typed.gold.words)

@@ -45,8 +45,8 @@ class RawText:
     def __post_init__(self) -> None:
         for path in self.paths:
             if reads_once(path):
-                what = "raw text is read several times, which a pipe does not allow"
-                raise InputError(what, path, hint="write the text to a file first")
+                problem = "raw text is read several times, which a pipe does not allow"
+                raise InputError(problem, path, hint="write the text to a file first")
 
     def sentences(self) -> Iterator[Sentence]:
         """Yield the sentences of all files, one after the other."""

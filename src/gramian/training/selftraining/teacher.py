@@ -87,14 +87,14 @@ class ShardTask:
             if isinstance(result, GramianError):  # a token with a space in it, a label that the grammar lacks
                 left_out["not to be parsed"] += 1
                 continue
-            found = list(_shared(result))
+            shared_trees = list(_shared(result))
             if result.status not in _TREES:
                 left_out[f"no tree of the grammar ({result.status})"] += 1
-            elif not all(set(_LABEL.findall(tree)) <= teacher.labels for _, tree in found):
+            elif not all(set(_LABEL.findall(tree)) <= teacher.labels for _, tree in shared_trees):
                 left_out["labels that the treebank lacks"] += 1
             else:
                 sure = confidence(result)
-                rows += [(round(sure, 6), round(share, 6), tree) for share, tree in found]
+                rows += [(round(sure, 6), round(share, 6), tree) for share, tree in shared_trees]
         return {"trees": rows, "left out": dict(left_out)}
 
     def _results(self, parser: Parser) -> list[ParseResult | GramianError]:
@@ -117,11 +117,11 @@ def _shared(result: ParseResult) -> Iterator[tuple[float, str]]:
     if len(result.alternatives) < 2:
         yield 1.0, str(result.tree)
         return
-    most = max(one.log_prob_tree for one in result.alternatives)
-    mass = [exp(one.log_prob_tree - most) for one in result.alternatives]
-    for one, part in zip(result.alternatives, mass, strict=True):
+    most = max(alternative.log_prob_tree for alternative in result.alternatives)
+    mass = [exp(alternative.log_prob_tree - most) for alternative in result.alternatives]
+    for alternative, part in zip(result.alternatives, mass, strict=True):
         if part > 1e-3 * sum(mass):
-            yield part / sum(mass), str(one.tree)
+            yield part / sum(mass), str(alternative.tree)
 
 
 def confidence(result: ParseResult) -> float:
@@ -157,15 +157,19 @@ def parse_text(text: RawText, teacher: Teacher, runner: TaskRunner, total: int) 
         for outcome in replace(runner, data=teacher).run(wave, watch):
             left_out.update(outcome.value["left out"])
             rows = outcome.value["trees"]
-            sure = [(one * share, tree) for one, share, tree in rows if one >= text.silver.min_confidence]
+            sure = [
+                (confidence * share, tree)
+                for confidence, share, tree in rows
+                if confidence >= text.silver.min_confidence
+            ]
             left_out["not sure enough"] += len(rows) - len(sure)
             parts.append(SilverTrees.of(sure))
     tell_progress(_log, "sentences of text", total, total)
     silver = SilverTrees.joined(parts)
     reasons = "".join(f"; {number:,} {why}" for why, number in sorted(left_out.items()) if number)
     if not len(silver):
-        what = f"no tree of its sentences can be learnt from{reasons}"
-        raise InputError(what, text.paths[0], hint="another teacher, or other text")
+        problem = f"no tree of its sentences can be learnt from{reasons}"
+        raise InputError(problem, text.paths[0], hint="another teacher, or other text")
     again = f", {counted(kept, 'shard')} reused from a previous run" if kept else ""
     _log.info("%s of %s sentences of text%s%s", counted(len(silver), "tree"), f"{done:,}", again, reasons)
     return silver
