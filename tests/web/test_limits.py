@@ -244,7 +244,7 @@ def test_confidences_beyond_all_numbers(client, number):
     body = b'{"tree": "(S (A a))", "format": "svg", "confidences": [0.5, %s]}' % number.encode()
     response = client.post("/api/export", content=body, headers={"Content-Type": "application/json"})
     assert response.status_code == 400, response.text
-    assert "confidences is a list of numbers" in response.json()["error"]
+    assert "confidences must be a list of numbers" in response.json()["error"]
 
 
 def test_short_questions_do_not_wait_for_long_ones(service):

@@ -307,7 +307,7 @@ def test_an_ambiguous_sentence_is_shown_as_two_trees(page):
     assert page.text("[data-place='1'] h2").startswith(
         ("With", "Without")
     )  # the phrase that distinguishes it
-    tops = {round(top) for _, top, _, _ in boxes(page, ".parse .scroll")}
+    tops = {round(top) for _, top, _, _ in boxes(page, ".parse > .scroll")}
     assert len(tops) == 1  # both trees begin at the same height
     for place in (0, 1):  # the noun phrase stands below VP, or below another noun phrase
         assert page.all(f"[data-place='{place}'] path.moved[d]:not([d=''])")
