@@ -75,7 +75,7 @@ class TrainingSettings:
     folds: int = option(Whole(2, 100), default=5)
     """With rerank: the number of folds; all grammars are trained again for each."""
     close_cells: bool = option(Boolean(), default=False)
-    """Also train a classifier that closes chart cells: parsing is about 1.5 times as fast. Not for models with a neural expert."""
+    """Also train a classifier that closes chart cells, for faster parsing; not with a neural expert."""
     calibrate: bool = option(Boolean(), default=False)
     """Also calibrate confidences and tune the weights of experts on held-out trees; doubles the training time."""
     text: Sequence[str] = option(Either(Path(), Each(Path())), default=())
