@@ -208,6 +208,9 @@ def test_two_on_one_output(command, tmp_path, monkeypatch, capsys):
 
 
 def test_memory_is_not_told_where_the_system_does_not_tell_it():
-    code = "import sys; sys.modules['resource'] = None; import gramian.base as base; print(base.peak_megabytes())"
+    code = (
+        "import sys, types, gramian; sys.modules['msvcrt'] = types.ModuleType('msvcrt'); sys.platform = 'win32'\n"
+        "from gramian.system import peak_megabytes; print(peak_megabytes())"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "0.0\n"
