@@ -49,7 +49,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
-    "ignore_pattern": r"(demo|made_up_english)\.py",
+    "ignore_pattern": r"(demo|made_up_english|extract_automata)\.py",
     "download_all_examples": False,
     "show_memory": False,
     "min_reported_time": 1000,
