@@ -224,7 +224,7 @@ def test_confidences_are_held_against_gold(files, parses, evaluate) -> None:
     [
         ("(S (NP (PRP we)))", "not a parse"),
         ('{"tree": "(S (X a))"}', "not a parse"),
-        ('{"tree": "(S (X a)", "spans": []}', "broken"),
+        ('{"tree": "(S (X a)", "spans": []}', "malformed"),
         ('{"tree": "(S (X a))", "spans": [{"confidence": 1}]}', "one for each node"),
         ('{"tree": "(S (X a))", "spans": [{"confidence": 1}, {"confidence": 2}]}', "between 0 and 1"),
         ("[1]", "not a parse"),

@@ -102,7 +102,7 @@ def test_a_parse_constrained_to_contain_a_tree_is_that_tree(case: Case, labels: 
         (Constraints(required=(Span(0, 2, "XP"),)), "no phrase 'XP'; try: A, C"),
         (Constraints(forbidden=(Span(0, 1, "x"),)), "no phrase 'x'"),
         (Constraints(required=(Span(0, 2), Span(1, 3, "A"))), "0-2 and A 1-3 cross"),
-        (Constraints(required=(Span(0, 2),), uncrossed=(Span(1, 3),)), "0-2 crosses 1-3"),
+        (Constraints(required=(Span(0, 2),), uncrossed=(Span(1, 3),)), "0-2 crosses the uncrossed span 1-3"),
         (Constraints(required=(Span(0, 2, "A"),), forbidden=(Span(0, 2),)), "both required and forbidden"),
     ],
 )

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from gramian.automata import PDFA, Mixture, Sequences
 from gramian.automata.automaton_picture import to_svg
 from gramian.automata.dfa import dfa_approximation, typical_strings
-from gramian.automata.methods import learn
+from gramian.automata.methods import learner_of
 from gramian.cli import app
 from gramian.dependency import SHAGParser
 from gramian.errors import GramianError, OptionError
@@ -85,7 +85,7 @@ def test_the_page_of_an_automaton_of_many_states():
 
 def test_strings_and_sentences_that_are_too_long_to_learn_from():
     with pytest.raises(OptionError, match=r"200,000 symbols, and the most to learn from is 100,000"):
-        learn(Sequences.from_strings([["a", "b"] * 100_000]), "ngram", 2)
+        learner_of("ngram", 2).fit(Sequences.from_strings([["a", "b"] * 100_000]))
     words = [Token(n, "a", upos="X", xpos="X", head=n - 1, deprel="x") for n in range(1, 3001)]
     with pytest.raises(OptionError, match="a training sentence has 3,000 words, more than 500"):
         SHAGParser("det").fit([Sentence(tuple(words))])

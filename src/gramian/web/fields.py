@@ -19,7 +19,7 @@ class Fields:
     3
     >>> Fields({"k": 30}).whole("k", 1, 20, default=1)
     Traceback (most recent call last):
-    gramian.errors.OptionError: k is a whole number from 1 to 20, not 30
+    gramian.errors.OptionError: k must be an integer from 1 to 20, not 30
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:

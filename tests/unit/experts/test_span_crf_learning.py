@@ -91,7 +91,7 @@ def test_one_tree_is_enough():
 
 def test_a_coarse_grammar_of_another_treebank(bank):
     other = PCFG().fit(Treebank.from_trees([Tree.parse("(X (A a) (B b))")])).model_
-    with pytest.raises(OptionError, match="other symbols"):
+    with pytest.raises(OptionError, match="different symbols"):
         SpanCRF(grammar=other).fit(bank)
     with pytest.raises(OptionError, match="does not know"):
         CRFExpert(SpanCRF(max_iter=1, slots=1 << 12).fit(bank).model_, other)

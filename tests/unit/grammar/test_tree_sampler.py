@@ -83,7 +83,7 @@ def test_a_tag_without_words_stands_for_itself():
 
 def test_what_cannot_be_drawn_from():
     grammar = tiny_grammar()
-    with pytest.raises(OptionError, match="no probabilities"):
+    with pytest.raises(OptionError, match="not probabilities"):
         TreeSampler(replace(grammar, binary_weight=np.ones(9)))
     with pytest.raises(OptionError, match="max_length"):
         TreeSampler(grammar, max_length=0)

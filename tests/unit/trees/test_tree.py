@@ -155,5 +155,5 @@ def test_a_tree_in_code_has_one_word_under_a_tag():
         Tree.parse("(S (NP a b))")
     assert (caught.value.line, caught.value.column) == (1, 8)
     assert parse_bracketed("(S (NP a b))") == [Tree("S", [Tree("NP", word="a_b")])]
-    with pytest.raises(OptionError, match="not from int"):
+    with pytest.raises(OptionError, match="not int"):
         Tree.parse(5)
