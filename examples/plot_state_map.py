@@ -12,7 +12,7 @@ from gramian.grammar.describe import Describer
 from gramian.grammar.state_names import state_name
 from gramian.learn import SpectralEM
 from gramian.treebank import Treebank
-from gramian.web.state_map import state_map
+from gramian.web.state_views import state_map
 from made_up_english import sample
 
 grammar = SpectralEM(8).fit(Treebank.from_trees(sample(1000, seed=1))).model_
