@@ -34,7 +34,7 @@ def test_words_of_many_characters_are_not_kept():
         long = f"{number}" + "x" * 120_000
         table.read([long, long])
         forms.views([long])
-    assert all(cache._bytes < 1 << 16 for cache in (*table._cache, forms._cache))
+    assert all(cache._bytes < 1 << 16 for cache in (*table._cache, forms.numbers))
 
 
 def test_bytes_are_counted_wherever_they_are():
@@ -47,7 +47,7 @@ def test_bytes_are_counted_wherever_they_are():
 
 def test_forms_of_words():
     forms = WordForms(["the"])
-    assert forms._cache._most <= 1 << 17
+    assert forms.numbers._most <= 1 << 17
     small = BoundedCache(len, most=10)
     assert all(small["x" * number] == number for number in range(100))
     assert len(small) <= 10
