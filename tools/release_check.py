@@ -37,7 +37,7 @@ FIRST_HOUR = (
     "gramian inspect train.mrg",
     "gramian split train.mrg -o parts",
     "gramian search train.mrg 'NP < (PP < of)'",
-    "gramian convert train.mrg --to conllu -o train.conllu",
+    "gramian convert train.mrg --to dependencies -o train.conllu",
     "gramian complexity train.mrg",
 )
 
