@@ -40,7 +40,9 @@ html_static_path = ["_static"]
 
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
-autodoc_default_options = {"exclude-members": "set_fit_request, set_score_request, set_predict_request"}
+autodoc_default_options = {
+    "exclude-members": "get_metadata_routing, set_fit_request, set_score_request, set_predict_request"
+}
 suppress_warnings = ["ref.python"]  # words in types, such as shape, that are also names of attributes
 napoleon_google_docstring = False
 napoleon_use_rtype = False
