@@ -38,7 +38,10 @@ class CsvRows:
         header = next(lines_left, "")
         delimiter = max(_DELIMITERS, key=header.count)
         self._rows = csv.reader(lines_left, delimiter=delimiter, strict=True)
-        columns = next(csv.reader([header], delimiter=delimiter), [])
+        try:
+            columns = next(csv.reader([header], delimiter=delimiter), [])
+        except csv.Error as error:
+            raise InputError(f"this is not CSV ({error})", name, 1, hint="correct the header") from None
         if required not in columns:
             raise InputError(
                 f"there is no column {required!r} among {', '.join(columns)}", name, 1, hint=hint

@@ -35,6 +35,7 @@ def test_line_breaks_in_cells_empty_rows_and_parts():
         ("", "there is no column 'text'"),
         ("id,text\n1,a,b\n", "a row of 3 cells under a header of 2"),
         ('id,text\n1,"a" b\n', "this is not CSV"),
+        ("id\rtext,x\n1,a\n", "a.csv:1: this is not CSV"),
     ],
 )
 def test_faults(text, fault):
