@@ -19,18 +19,7 @@ class GramianError(Exception):
 class InputError(GramianError):
     """A file or text that cannot be read as what it should be.
 
-    Parameters
-    ----------
-    what : str
-        One clause naming the fault, without a final period.
-    source : str
-        File name, or ``<stdin>``, ``<string>``.
-    line, column : int, optional
-        One-based position of the fault.
-    excerpt : str, optional
-        The offending line; a caret is printed under `column`.
-    hint : str, optional
-        What to try, starting with a verb.
+    `what` is a clause without a period, `hint` what to try, starting with a verb; a caret is printed below `column` of `excerpt`.
 
     Examples
     --------
@@ -89,14 +78,7 @@ class ScoreError(GramianError):
 class MissingExtraError(GramianError):
     """A feature whose optional dependency is not installed.
 
-    Parameters
-    ----------
-    package : str
-        Name of the dependency.
-    extra : str
-        The extra of gramian that installs it.
-    purpose : str
-        What needs it, as the subject of a sentence.
+    `purpose` is what needs the package, as the subject of a sentence.
     """
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
@@ -125,13 +107,7 @@ _EXTRA_OF_MODULE = {
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, as messages and summaries have it.
-
-    Examples
-    --------
-    >>> counted(1, "tree"), counted(1200, "tree")
-    ('1 tree', '1,200 trees')
-    """
+    """Return a number with its noun, as messages and summaries have it."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

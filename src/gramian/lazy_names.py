@@ -11,13 +11,7 @@ from gramian.errors import MissingExtraError
 
 
 def attach_names(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose names stand in its ``__init__.pyi``.
-
-    Parameters
-    ----------
-    package, file : str
-        ``__name__`` and ``__file__`` of the package.
-    """
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose names stand in its ``__init__.pyi``."""
     load, list_names, names = lazy_loader.attach_stub(package, file)
 
     def load_name(name: str) -> Any:

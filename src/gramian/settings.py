@@ -58,12 +58,7 @@ class Setting:
 def declared_settings(kind: Any, prefix: str = "") -> dict[str, Setting]:
     """Return the settings of a class that declares constraints: an estimator, or a class of options.
 
-    Parameters
-    ----------
-    kind : type
-        Its defaults are those of the constructor. Options that are objects have settings of their own, after a dot.
-    prefix : str
-        What stands before the names, such as ``"neural."``.
+    Options that are objects have settings of their own, after a dot.
     """
     constraints = ChainMap(*[vars(parent).get("_constraints", {}) for parent in kind.__mro__])
     texts = descriptions(kind)
@@ -84,14 +79,7 @@ def declared_settings(kind: Any, prefix: str = "") -> dict[str, Setting]:
 
 
 def descriptions(kind: Any) -> dict[str, str]:
-    """Return what a class says about each of its fields, in docstrings behind these or in its own.
-
-    Examples
-    --------
-    >>> from gramian.errors import MissingExtraError
-    >>> descriptions(MissingExtraError)["package"]
-    'Name of the dependency.'
-    """
+    """Return what a class says about each of its fields, in docstrings behind these or in its own."""
     texts: dict[str, str] = {}
     for parent in reversed(kind.__mro__):
         if parent.__module__.startswith("gramian."):
@@ -153,14 +141,7 @@ def likely_names(name: str, known: Collection[str], command: str) -> list[str]:
 def read_settings(
     assignments: Iterable[str], config: str | Path | None, known: Mapping[str, Setting], command: str
 ) -> dict[str, Any]:
-    """Return the values of settings that are given as ``NAME=VALUE``, or else in a TOML file.
-
-    Examples
-    --------
-    >>> from gramian.value_types import Whole
-    >>> read_settings(["beam=3"], None, {"beam": Setting("beam", Whole(1))}, "train")
-    {'beam': 3}
-    """
+    """Return the values of settings that are given as ``NAME=VALUE``, or else in a TOML file."""
     values = {} if config is None else read_config(config, known, command)
     for text in assignments:
         name, equals, value = text.partition("=")

@@ -22,11 +22,6 @@ def in_order(work: Callable[[_Item], _Result], items: Iterable[_Item], n_jobs: i
     """Return an iterator over the results of `work`, made by `n_jobs` threads a few batches ahead of what is asked for.
 
     An error, of the items' source or of an item, is raised once all results before it are out.
-
-    Examples
-    --------
-    >>> list(in_order(len, ["a", "bcd", ""], 2))
-    [1, 3, 0]
     """
 
     def one_by_one(batch: list[_Item]) -> Iterator[_Result]:
@@ -45,11 +40,6 @@ def batches_in_order(
     """Return the same where `work` takes some items at a time.
 
     With one thread it takes one, unless items are a list, or may be read `ahead` of the results of those before.
-
-    Examples
-    --------
-    >>> list(batches_in_order(sorted, [3, 1, 2]))
-    [1, 2, 3]
     """
     if n_jobs < 1:
         raise OptionError(f"n_jobs must be at least 1, got {n_jobs}")

@@ -17,13 +17,7 @@ _HAS_TRITON = find_spec("triton") is not None
 
 
 def find_device(name: str) -> torch.device:
-    """Return the device of a name, such as ``"cuda"``, ``"cuda:1"`` or ``"cpu"``.
-
-    Raises
-    ------
-    gramian.errors.OptionError
-        If there is none of that name here.
-    """
+    """Return the device of a name, such as ``"cuda"``, ``"cuda:1"`` or ``"cpu"``."""
     try:
         device = torch.device(name)
         torch.zeros(1, device=device)

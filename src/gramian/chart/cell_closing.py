@@ -63,26 +63,9 @@ def open_cells(
     """Return what the cells of sentences are open for.
 
     A decoder adds a bracket if w logit(p) + (1 - w) logit(q) > logit(0.4), where p is the probability of the expert, w its weight for the
-    sentence, and q the probability of the grammars. Cells are closed where this does not hold even for q = 0.999.
-
-    Parameters
-    ----------
-    brackets, spans : ndarray of float32, shape (n_cells,)
-        Probabilities of the expert that a span is a bracket, and that it is in a binary tree, with or without a label.
-    first : sequence of int
-        Where the cells of each sentence begin, and where the last one's end.
-    weights : sequence of float
-        Of the expert, for each sentence.
-    close : float
-        Multiplies the odds below which cells are closed.
-
-    Examples
-    --------
-    >>> p = np.array([1, 1, 1, 1, 1, 0.5, 0.03, 0.01, 0.001, 1], np.float32)
-    >>> open_cells(p, p, [0, 10], [0.7], 1.0).tolist()  # of four words
-    [7, 7, 7, 7, 7, 7, 7, 6, 0, 7]
-    >>> open_cells(p, p, [0, 10], [0.7], 0.1).tolist()
-    [7, 7, 7, 7, 7, 7, 7, 7, 6, 7]
+    sentence, and q the probability of the grammars. Cells are closed where this does not hold even for q = 0.999. `brackets` and `spans`
+    (n_cells,) are the expert's probabilities that a span is a bracket, and that it is in a binary tree, with or without a label; the
+    cells of each sentence begin at `first`.
     """
     weight = np.maximum(weights, 1e-3)
     decoded = np.log(_LEAST_DECODED / (1 - _LEAST_DECODED))

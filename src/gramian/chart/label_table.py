@@ -41,14 +41,7 @@ class LabelTable:
 
 @lru_cache(maxsize=16)
 def label_table(symbols: tuple[str, ...], n_phrases: int) -> LabelTable:
-    """Take the symbols of a grammar apart.
-
-    Examples
-    --------
-    >>> table = label_table(("@S", "S", "S|VP", "NN"), 3)
-    >>> table.names, table.bottom_up
-    (('S', 'VP', 'NN'), ((), ('S',), ('VP', 'S'), ('NN',)))
-    """
+    """Take the symbols of a grammar apart."""
     keys = []
     for index, symbol in enumerate(symbols):
         labels = [] if is_intermediate(symbol) else split_chain(symbol)

@@ -62,15 +62,8 @@ class TreeArrays(NamedTuple):
 class TreeBuilder:
     """Builds the trees of arrays one by one as they are asked for, so that few are held at a time.
 
-    Nodes are put in an order in which the children of each lie side by side, behind it; so a tree is built from its end.
-
-    Parameters
-    ----------
-    trees : TreeArrays
-    words : sequence of sequence of str
-        Of each tree, as :attr:`gramian.trees.Tree.word` holds them; they are not checked.
-    names : sequence of str
-        The grammar's labels.
+    Nodes are put in an order in which the children of each lie side by side, behind it; so a tree is built from its end. Words are as
+    :attr:`gramian.trees.Tree.word` holds them, and not checked.
     """
 
     def __init__(self, trees: TreeArrays, words: Sequence[Sequence[str]], names: Sequence[str]) -> None:

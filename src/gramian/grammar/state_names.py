@@ -20,20 +20,7 @@ _PREPOSITIONAL = re.compile(r"(PP|pp|sp)\b")
 
 
 def state_name(state: StateDescription, label: str, kind: str, scheme: str = "penn") -> str:
-    """Say in one line what a state of a label is.
-
-    Parameters
-    ----------
-    scheme : str
-        Of the label, for :func:`gramian.trees.glossary.meaning`.
-
-    Examples
-    --------
-    >>> from gramian.grammar.describe import Share
-    >>> words, rules = (Share("he", 0.4), Share("it", 0.3)), (Share("PRP", 0.9),)
-    >>> state_name(StateDescription(0, 0.2, words, rules, (Share("S → · VP …", 0.8),), ()), "NP", "phrase")
-    'subject personal pronouns: he, it'
-    """
+    """Say in one line what a state of a label is."""
     frequent = [part.name for part in state.words if part.share >= _LEAST]
     words = ", ".join(([word for word in frequent if any(map(str.isalnum, word))] or frequent)[:_WORDS])
     position = _typical_position(state, label, scheme)

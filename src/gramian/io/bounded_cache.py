@@ -13,16 +13,7 @@ _OBJECT = 64  # bytes of anything, about
 
 
 class BoundedCache(dict[Key, Value]):
-    """What a function made of keys met before; when it is full it is emptied. What is large by itself is not kept.
-
-    Examples
-    --------
-    >>> lengths = BoundedCache(len, most=2)
-    >>> lengths["a"], lengths["bb"], lengths["ccc"], dict(lengths)
-    (1, 2, 3, {'ccc': 3})
-    >>> lengths["d" * 1_000_000], dict(lengths)
-    (1000000, {'ccc': 3})
-    """
+    """What a function made of keys met before; when it is full it is emptied. What is large by itself is not kept."""
 
     def __init__(self, make: Callable[[Key], Value], most: int = 1 << 17, most_bytes: int = 32 << 20) -> None:
         self._make, self._most, self._most_bytes = make, most, most_bytes

@@ -13,24 +13,9 @@ _DELIMITERS = "\t;,"  # the most frequent one in the header counts
 
 
 class CsvRows:
-    r"""Some columns of a CSV or TSV file, whose first line names them.
+    """Some columns of a CSV or TSV file, whose first line names them.
 
-    Parameters
-    ----------
-    lines : TextLines
-    required : str
-        A column; a file without it is an InputError.
-    optional : sequence of str
-        Columns that are None in every row of a file that lacks them.
-    hint : str
-        What to try if the required column is missing.
-
-    Examples
-    --------
-    >>> import io
-    >>> lines = TextLines(io.BytesIO(b'id;text\n7;"It rains; she reads."\n'), "a.csv")
-    >>> list(CsvRows(lines, "text", ["id"], hint="").rows())
-    [('It rains; she reads.', '7')]
+    A file without the `required` column is an InputError with a `hint`; `optional` columns that it lacks are None in every row.
     """
 
     def __init__(self, lines: TextLines, required: str, optional: Sequence[str] = (), *, hint: str) -> None:

@@ -80,13 +80,7 @@ def check_folder(path: AnyPath) -> None:
 
 
 def changed_options(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Name the options whose values differ.
-
-    Examples
-    --------
-    >>> changed_options({"to": "jsonl", "form": "text"}, {"to": "brackets", "form": "text"})
-    ["to is 'brackets', was 'jsonl'"]
-    """
+    """Name the options whose values differ."""
     names = [*old, *(name for name in new if name not in old)]
     return [
         f"{name} is {new.get(name)!r}, was {old.get(name)!r}"

@@ -227,22 +227,8 @@ _COLUMNS = ("label", "left", "right", "parent", "word", "start", "end", "tree_st
 class FurtherTrees:
     """Trees on disk, numbered like those of a treebank.
 
-    Parameters
-    ----------
-    bank : Treebank
-        What is in memory.
-    shards : iterable of Treebank
-        Looked at once, one after the other. Trees with symbols that `bank` lacks are left out.
-
-    Attributes
-    ----------
-    bank : Treebank
-        The same, but that it has the words of all.
-    productions : Productions
-        Of all trees, at the nodes of `bank`.
-    root_count : ndarray
-        How many of the trees on disk have each symbol at the top.
-    n_trees, left_out : int
+    They are looked at once, one shard after the other; those with symbols that `bank` lacks are left out. The attribute `bank` also has
+    their words; `productions` are those of all trees, at the nodes of `bank`.
     """
 
     def __init__(self, bank: Treebank, shards: Iterable[Treebank]) -> None:

@@ -112,12 +112,6 @@ def find_pivots(
     """Return the rows that are farthest apart: each in turn the farthest from the span of those before (Arora et al. 2013).
 
     Only rows that stand for at least `least` occurrences are candidates; there may be fewer pivots than asked for.
-
-    Examples
-    --------
-    >>> rows = sparse.csr_array(np.array([[0.5, 0.5], [1, 0], [0.8, 0.2], [0, 1]]))
-    >>> sorted(find_pivots(rows, np.full(4, 9.0), 2, 5).tolist())
-    [1, 3]
     """
     candidates = np.flatnonzero(times >= least)
     width = min(rows.shape[1], _PROJECTED)
@@ -136,13 +130,7 @@ def find_pivots(
 
 
 def mixture_weights(rows: sparse.csr_array, components: Doubles) -> Doubles:
-    """Return the weights with which each row is nearest, by Kullback-Leibler divergence, to a mixture of the components.
-
-    Examples
-    --------
-    >>> mixture_weights(sparse.csr_array(np.array([[0.25, 0.75]])), np.array([[0.99, 0.01], [0.01, 0.99]])).round(2)
-    array([[0.24, 0.76]])
-    """
+    """Return the weights with which each row is nearest, by Kullback-Leibler divergence, to a mixture of the components."""
     weights = np.full((rows.shape[0], len(components)), 1 / len(components))
     row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
     for _ in range(_DECOMPOSITION_STEPS):

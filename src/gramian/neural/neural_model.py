@@ -49,21 +49,9 @@ def best_chains(
 ) -> tuple[list[int], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return the tree with the most labels to be expected right, less those to be expected wrong.
 
-    Parameters
-    ----------
-    chances : ndarray, shape (n_cells, n_chains)
-        Probabilities of chains over spans.
-    membership : ndarray, shape (n_chains, n_labels)
-        Which chain has which label.
-
-    Returns
-    -------
-    cells : list of int
-        The spans of a binary tree, parents before children.
-    chain : ndarray of int64, shape (n_cells,)
-        The chain over each span, -1 for none.
-    best_chain : ndarray of int64, shape (n_cells,)
-        The same where a span must have one.
+    `chances` (n_cells, n_chains) are probabilities of chains over spans, `membership` (n_chains, n_labels) says which chain has which
+    label. Returns the spans of a binary tree, parents before children; the chain over each span, -1 for none; and the same where a span
+    must have one.
     """
     # A chain gains, for each of its labels, the probability of being right less one half.
     gain = (chances @ membership - 0.5) @ membership.T

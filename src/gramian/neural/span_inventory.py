@@ -32,13 +32,7 @@ Floats = npt.NDArray[np.float32]
 
 
 def folded(word: str) -> str:
-    """Return a word as the inventory has it.
-
-    Examples
-    --------
-    >>> folded("U.S."), folded("1,234.5")
-    ('u.s.', '0,000.0')
-    """
+    """Return a word as the inventory has it."""
     return _DIGIT.sub("0", word.lower())
 
 
@@ -48,13 +42,7 @@ def n_cells(n_words: int) -> int:
 
 
 def cell(n_words: int, start: Any, end: Any) -> Any:
-    """Return the number of a span, or of an array of spans: spans are ordered by width, then start, as in the charts.
-
-    Examples
-    --------
-    >>> [cell(3, *span) for span in [(0, 1), (1, 2), (2, 3), (0, 2), (1, 3), (0, 3)]]
-    [0, 1, 2, 3, 4, 5]
-    """
+    """Return the number of a span, or of an array of spans: spans are ordered by width, then start, as in the charts."""
     width = end - start
     return (width - 1) * (2 * n_words - width + 2) // 2 + start
 
@@ -70,13 +58,7 @@ class SpanTree:
 
 
 def brackets(tree: Tree) -> SpanTree:
-    """Take a tree apart.
-
-    Examples
-    --------
-    >>> brackets(Tree.parse("(S (NP (PRP I)) (S (VP (VBP go) (ADVP (RB home)))))")).spans
-    ((0, 3, 'S'), (0, 1, 'NP'), (1, 3, 'S|VP'), (2, 3, 'ADVP'))
-    """
+    """Take a tree apart."""
     chains: dict[tuple[int, int], list[str]] = {}
     for label, start, end in tree.spans(preterminals=False):
         chains.setdefault((start, end), []).append(escape_label(label))

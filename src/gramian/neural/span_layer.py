@@ -15,12 +15,8 @@ from gramian.neural import net_kernels as kernels
 def span_layer(left: torch.Tensor, right: torch.Tensor, norm: nn.LayerNorm, share: float) -> torch.Tensor:
     """Return what the layer says about each span, by width, then start, shape (n_sentences, n_cells, hidden).
 
-    Parameters
-    ----------
-    left, right : Tensor, shape (n_sentences, n + 1, hidden)
-        Of fenceposts.
-    share : float
-        Of the units that are left out; on a CPU rounded to a 256th.
+    `left` and `right` (n_sentences, n + 1, hidden) are those of fenceposts; `share` of the units are left out, on a CPU rounded to a
+    256th.
     """
     if left.device.type == "cpu" and left.dtype == torch.float32:
         spans: torch.Tensor = _OnCpu.apply(left, right, norm.weight, norm.bias, round(256 * share))

@@ -28,13 +28,7 @@ _MOST_BYTES = 64 << 20  # of words that are remembered: some ten thousand
 def weight_shapes(
     inventory: Inventory, weights: Mapping[str, npt.NDArray[Any]], encoded: int = 0
 ) -> dict[str, tuple[int, ...]]:
-    """Return the names of a net's weights and the shapes they must have to fit each other; `encoded` numbers come from an encoder.
-
-    Raises
-    ------
-    LookupError
-        If one is missing that says how large the net is.
-    """
+    """Return the names of a net's weights and the shapes they must have to fit each other; `encoded` numbers come from an encoder."""
     size = NetSize.of(weights)
     units, hidden, tag_hidden = size.units, size.hidden, size.tag_hidden
     return state_weight_shapes(inventory, weights, encoded) | {
@@ -77,14 +71,7 @@ def state_weight_shapes(
 
 
 class StateReader:
-    """Computes the states of words; safe to share between threads.
-
-    Parameters
-    ----------
-    inventory : Inventory
-    weights : mapping of str to ndarray
-        Named as in torch; see :func:`state_weight_shapes`.
-    """
+    """Computes the states of words; safe to share between threads."""
 
     def __init__(self, inventory: Inventory, weights: Mapping[str, npt.NDArray[Any]]) -> None:
         self._inventory = inventory
@@ -180,16 +167,7 @@ class StateReader:
 
 
 class SpanScorer(StateReader):
-    """Scores the spans and tags of sentences; safe to share between threads.
-
-    Parameters
-    ----------
-    inventory : Inventory
-    weights : mapping of str to ndarray
-        Named as in torch; see :func:`weight_shapes`.
-    encoder : Encoder, optional
-        If the net was learnt with one.
-    """
+    """Scores the spans and tags of sentences; safe to share between threads."""
 
     def __init__(
         self,

@@ -22,17 +22,8 @@ _HAS_TRITON = find_spec("triton") is not None
 def log_partition(scores: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
     """Return the logarithm of the sum over all binary trees of their exponentiated scores.
 
-    Parameters
-    ----------
-    scores : Tensor, shape (n_sentences, n_cells)
-        Of the spans of the longest sentence, by width, then start; what lies beyond the end of a sentence counts for nothing.
-    lengths : Tensor of int64, shape (n_sentences,)
-        Words of each sentence, at least one.
-
-    Returns
-    -------
-    Tensor, shape (n_sentences,)
-        Its gradient by `scores` is the probability that a span is in the tree.
+    `scores` (n_sentences, n_cells) are those of the spans of the longest sentence, by width, then start; the gradient by them is the
+    probability that a span is in the tree.
     """
     result: torch.Tensor = _LogPartition.apply(scores, lengths)
     return result

@@ -11,12 +11,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def span_marginals(scores: Floats, n_words: int) -> tuple[float, Floats]:
-    """Return the logarithm of the sum over binary trees, and the probability of each span.
-
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (n_cells,)
-    """
+    """Return the logarithm of the sum over binary trees, and the probability of each span."""
     inside, outside = np.full(len(scores), -np.inf), np.full(len(scores), -np.inf)
     spans = [
         (start, start + width) for width in range(1, n_words + 1) for start in range(n_words - width + 1)

@@ -27,16 +27,7 @@ _MOST_BYTES = 1 << 30  # of sentences that are remembered while learning
 class WordEncoder:
     """Vectors of the words of sentences.
 
-    Parameters
-    ----------
-    folder : path
-        What ``save_pretrained`` wrote: configuration, tokenizer and weights.
-    weights : mapping of str to ndarray
-        To be put in the place of the folder's.
-    name : str
-        What to call the folder in messages; by default as it is called.
-    is_tuned : bool
-        Whether it is to learn; else what it says about a sentence is remembered.
+    `weights` take the place of the folder's. What an encoder that is not tuned says about a sentence is remembered.
     """
 
     def __init__(

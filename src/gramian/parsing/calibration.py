@@ -26,15 +26,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Curve:
-    """Log-odds of being right: ``low * log(p) - high * log(1 - p) + shift``; it never falls, since `low` and `high` are not below 0.
-
-    Examples
-    --------
-    >>> Curve()([0.2, 0.9]).round(3)
-    array([0.2, 0.9])
-    >>> Curve(low=0.5, high=0.5)([0.2, 0.9]).round(3)  # less sure at both ends
-    array([0.333, 0.75 ])
-    """
+    """Log-odds of being right: ``low * log(p) - high * log(1 - p) + shift``; it never falls, since `low` and `high` are not below 0."""
 
     low: float = 1.0
     high: float = 1.0
@@ -54,14 +46,7 @@ class Curve:
 
     @classmethod
     def fit(cls, posteriors: Sequence[float] | Floats, right: Sequence[bool] | npt.NDArray[np.bool_]) -> Self:
-        """Learn a curve from posteriors and whether each came true: the likeliest one, drawn a little towards leaving all as it is.
-
-        Examples
-        --------
-        >>> curve = Curve.fit([0.9] * 1000 + [0.2] * 1000, [True] * 700 + [False] * 300 + [True] * 300 + [False] * 700)
-        >>> curve([0.2, 0.9]).round(2)
-        array([0.3, 0.7])
-        """
+        """Learn a curve from posteriors and whether each came true: the likeliest one, drawn a little towards leaving all as it is."""
         from scipy.optimize import minimize
         from scipy.special import expit
 
@@ -83,14 +68,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Calibration:
-    """The curves of a model's phrases and of its tags; None for those whose posteriors are left as they are.
-
-    Examples
-    --------
-    >>> tree = Tree.parse("(NP (NN time))")
-    >>> [round(sure, 3) for sure in Calibration(phrases=Curve(shift=-1.0)).confidences(tree, [0.5, 0.5])]
-    [0.269, 0.5]
-    """
+    """The curves of a model's phrases and of its tags; None for those whose posteriors are left as they are."""
 
     phrases: Curve | None = None
     tags: Curve | None = None

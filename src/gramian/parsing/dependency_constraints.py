@@ -35,14 +35,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class RelationTable:
-    """What relations demand of a tree.
-
-    Examples
-    --------
-    >>> table = RelationTable.named("universal")
-    >>> table.find("nsubj:pass", "whole")
-    Demand(kind='required', label=None)
-    """
+    """What relations demand of a tree."""
 
     #: by relation (with or without subtype, or ``*``) and by which words are meant: ``whole``, ``after`` or ``before``
     demands: dict[tuple[str, str], Demand] = field(default_factory=dict)
@@ -71,13 +64,7 @@ class RelationTable:
 
     @classmethod
     def from_text(cls, text: str, source: str = "<string>") -> RelationTable:
-        """Read a table from text.
-
-        Examples
-        --------
-        >>> RelationTable.from_text("nsubj whole required NP").find("nsubj", "whole")
-        Demand(kind='required', label='NP')
-        """
+        """Read a table from text."""
         demands: dict[tuple[str, str], Demand] = {}
         sets: dict[str, frozenset[str]] = {}
         tags: dict[str, str] = {}

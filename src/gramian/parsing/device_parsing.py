@@ -39,15 +39,7 @@ Item: TypeAlias = ReadRequest | GramianError
 class DeviceParsing:
     """Parses streams of sentences on a device, as a parser does that consists of these parts.
 
-    Parameters
-    ----------
-    fallbacks : FallbackParser
-        For sentences that the device does not parse.
-
-    Attributes
-    ----------
-    whole : BatchParser, optional
-        The whole model on the device, if it can be there; otherwise the device only fills charts.
+    `whole` is the whole model on the device, if it can be there; otherwise the device only fills charts.
     """
 
     def __init__(

@@ -30,13 +30,7 @@ _NOT_A_LABEL = re.compile(rf"[{SPACE}()\0]")
 
 
 class FallbackParser:
-    """Parses batches of sentences, and finds some tree for each; safe to share between threads.
-
-    Parameters
-    ----------
-    pruning : Pruning
-        The usual one.
-    """
+    """Parses batches of sentences, and finds some tree for each; safe to share between threads."""
 
     def __init__(self, pipeline: Pipeline, pruning: Pruning) -> None:
         self._pipeline, self._pruning = pipeline, pruning

@@ -37,11 +37,6 @@ def install_command(language: str) -> str:
     """Return the command that installs the package of a language; it is run in a copy of gramian's repository.
 
     OptionError if there is no such package.
-
-    Examples
-    --------
-    >>> install_command("fr")
-    'pip install ./models/gramian-fr'
     """
     if language not in PACKAGES:
         raise OptionError(
@@ -68,13 +63,7 @@ def installed_models() -> list[InstalledModel]:
 
 
 def model_path(name: str | os.PathLike[str]) -> Path:
-    """Return the path of a model: of a file with this name, or else of the installed model of a language.
-
-    Raises
-    ------
-    gramian.errors.OptionError
-        If it is a language of which no model is installed.
-    """
+    """Return the path of a model: of a file with this name, or else of the installed model of a language."""
     path = Path(name)
     if path.exists() or not _CODE.fullmatch(str(name)):
         return path

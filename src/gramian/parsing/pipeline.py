@@ -82,17 +82,7 @@ class ReadRequest(NamedTuple):
 
 
 class BatchResults:
-    """The results of a batch of sentences, built from arrays when they are asked for, so that few are in memory at a time.
-
-    Parameters
-    ----------
-    sentences : sequence of ReadSentence
-        The sentence of each tree.
-    names : sequence of str
-        The grammar's labels.
-    seconds : float
-        What each sentence took.
-    """
+    """The results of a batch of sentences, built from arrays when they are asked for, so that few are in memory at a time."""
 
     def __init__(
         self, trees: TreeArrays, sentences: Sequence[ReadSentence], names: Sequence[str], calibration: Calibration,

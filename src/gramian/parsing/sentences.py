@@ -120,14 +120,7 @@ def read_sentences(
 ) -> Iterator[Sentence]:
     """Yield the sentences of an input as the parser takes them; text with its place, an empty line as an empty sentence.
 
-    Parameters
-    ----------
-    form : str
-        Running text, or what stands on each line: a sentence, tokens, tagged tokens, a record.
-    parser : Parser
-        Its model segments text and has the labels that constraints may name.
-    at_once : bool
-        Whether to yield the sentences of a line of running text before the next line is read.
+    With `at_once`, the sentences of a line of running text come before the next line is read.
     """
     if form == "text":
         yield from sentences_in(_plain(lines.segments(), lines.name), parser.segmenter, at_once=at_once)
@@ -145,15 +138,7 @@ def _plain(lines: Iterable[str], name: str) -> Iterator[str]:
 
 
 def read_cells(lines: TextLines, column: str) -> Iterator[str]:
-    r"""Yield the cells of a column of a CSV or TSV file, each a sentence; empty ones, too.
-
-    Examples
-    --------
-    >>> import io
-    >>> from gramian.io.reading import TextLines
-    >>> list(read_cells(TextLines(io.BytesIO(b"id,text\n1,It rains.\n2,\n"), "a.csv"), "text"))
-    ['It rains.', '']
-    """
+    """Yield the cells of a column of a CSV or TSV file, each a sentence; empty ones, too."""
     rows = CsvRows(lines, column, hint="name the column by --set corpus.text_field=NAME").rows()
     return (cell or "" for (cell,) in rows)
 
@@ -168,13 +153,7 @@ def read_line(line: str, form: SentenceFormat, parser: Parser, source: str, numb
 
 
 def read_record(text: str, source: str, line: int, grammar: LPCFG | None = None) -> Sentence:
-    """Return the sentence of one line, empty of a blank one; constraints are checked against the labels of `grammar`.
-
-    Examples
-    --------
-    >>> read_record('{"tokens": ["the", "dog"], "tags": ["DT", null]}', "<string>", 1)
-    [('the', 'DT'), 'dog']
-    """
+    """Return the sentence of one line, empty of a blank one; constraints are checked against the labels of `grammar`."""
     if not text.strip():
         return ""
 
@@ -235,14 +214,7 @@ def _spans(name: str, spans: Any, fault: Callable[[str], InputError]) -> tuple[S
 
 
 def read_parse(text: str, source: str, line: int) -> tuple[Tree, list[float]]:
-    """Return the tree of one line that ``gramian parse --json`` wrote, and the confidence of each of its nodes.
-
-    Examples
-    --------
-    >>> tree, sure = read_parse('{"tree": "(NP (NN time))", "spans": [{"confidence": 0.9}, {"confidence": 1}]}', "<string>", 1)
-    >>> print(tree, sure)
-    (NP (NN time)) [0.9, 1.0]
-    """
+    """Return the tree of one line that ``gramian parse --json`` wrote, and the confidence of each of its nodes."""
 
     def fault(problem: str) -> InputError:
         return InputError(problem, source, line, hint="give what 'gramian parse --json' writes")

@@ -23,23 +23,7 @@ _PREFIXES = re.compile(r"\A(?:re|un|dis|over|pre|non|co)-?")
 
 
 class CaseRestorer:
-    """Restores the case of words by how often each spelling occurs.
-
-    Parameters
-    ----------
-    words : sequence of str
-        The words of a treebank.
-    counts : sequence of int
-        How often each occurs.
-
-    Examples
-    --------
-    >>> restorer = CaseRestorer(["museum", "reopen", "after", "long", "Paris", "renovation"], [5, 2, 90, 40, 9, 3])
-    >>> restorer.restore("Museum to Reopen in Paris After Long Renovation".split())
-    ['Museum', 'to', 'reopen', 'in', 'Paris', 'after', 'long', 'renovation']
-    >>> restorer.restore(["MUSEUM", "IN", "PARIS", "REOPENED", "."])
-    ['Museum', 'in', 'Paris', 'reopened', '.']
-    """
+    """Restores the case of words by how often each spelling occurs."""
 
     def __init__(self, words: Sequence[str], counts: Sequence[int] | npt.NDArray[np.int32]) -> None:
         self._words, self._word_counts = words, counts
@@ -89,25 +73,13 @@ class CaseRestorer:
 
 
 def is_upper_case(words: Sequence[str]) -> bool:
-    """Whether a line is all in capitals: several words, and no small letter.
-
-    Examples
-    --------
-    >>> is_upper_case(["NO", "DOGS", "ALLOWED"]), is_upper_case(["NASA"]), is_upper_case(["NASA", "said", "NO"])
-    (True, False, False)
-    """
+    """Whether a line is all in capitals: several words, and no small letter."""
     spelt = [word for word in words if any(map(str.isalpha, word))]
     return sum(len(word) > 1 for word in spelt) > 1 and all(word.isupper() for word in spelt)
 
 
 def is_title_case(words: Sequence[str]) -> bool:
-    """Whether all words of a line but short ones begin with a capital letter.
-
-    Examples
-    --------
-    >>> is_title_case("Museum to Reopen After Renovation".split()), is_title_case("Ann Smith left early".split())
-    (True, False)
-    """
+    """Whether all words of a line but short ones begin with a capital letter."""
     spelt = [word for word in words if word[:1].isalpha()]
     capitals = sum(word[0].isupper() for word in spelt[1:])
     small = [word for word in spelt if word[0].islower()]

@@ -124,14 +124,7 @@ def _attachment(
 
 
 def detokenize_conllu(sentences: Iterable[Sentence]) -> Iterator[TokenizedText]:
-    r"""Yield the texts of CoNLL-U sentences, with spaces as in ``SpaceAfter=No`` and contractions as in multiword ranges.
-
-    Examples
-    --------
-    >>> rows = Token(1, "de"), Token(2, "le"), Token(3, "monde", misc="SpaceAfter=No"), Token(4, "!")
-    >>> next(detokenize_conllu([Sentence(rows, extras=((0, "1-2\tdu" + "\t_" * 8),))]))
-    TokenizedText(text='du monde!', tokens=[TextToken(word='de', start=0, end=2), TextToken(word='le', start=0, end=2), ...])
-    """
+    """Yield the texts of CoNLL-U sentences, with spaces as in ``SpaceAfter=No`` and contractions as in multiword ranges."""
     for sentence in sentences:
         ranges = sentence.multiword_ranges()
         text = ""

@@ -21,14 +21,7 @@ def feature_hash(feature: str) -> int:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FeatureScores:
-    """Weights of features.
-
-    Examples
-    --------
-    >>> scores = FeatureScores.of({"capital": 2.0, "comma": -1.5})
-    >>> scores.total(["capital", "comma", "never seen"])
-    0.5
-    """
+    """Weights of features."""
 
     hashes: npt.NDArray[np.uint32]  # of the features, ascending
     weights: npt.NDArray[np.float32]

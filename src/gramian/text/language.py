@@ -27,21 +27,8 @@ def foreign_language(
 ) -> str | None:
     """Return the ISO 639 code of the language that a sentence seems to be in if that is not the expected one, else None.
 
-    Parameters
-    ----------
-    expected : str or None
-        ISO 639 code of the expected language; if it is unknown, only the share of known words counts.
-    is_known : callable
-        Whether a word is in the vocabulary of that language.
-
-    Examples
-    --------
-    >>> foreign_language(["Le", "chat", "est", "sur", "la", "table", "."], "en")
-    'fr'
-    >>> foreign_language(["他在家里吃饭", "。"], "en"), foreign_language(["猫", "が", "いる"], "ja")
-    ('zh', None)
-    >>> print(foreign_language(["The", "chef", "de", "cuisine", "left", "."], "en"))
-    None
+    `is_known` tells whether a word is in the vocabulary of the `expected` language; if that is None, only the share of known words
+    counts.
     """
     spelt = [word for word in words if word[:1].isalpha()]
     if not spelt:

@@ -37,18 +37,10 @@ _MAX_PARAGRAPH = 1 << 16  # characters; a longer paragraph is segmented in parts
 def sentences_in(
     lines: Iterable[str], segmenter: SentenceSegmenter, *, at_once: bool = False
 ) -> Iterator[PlacedText]:
-    r"""Yield the sentences of a text with their offsets in the whole text.
+    """Yield the sentences of a text with their offsets in the whole text.
 
     Lines have their line ends; long lines may come in pieces. With `at_once`, the sentences of a line are yielded before the next line is
     read, for interactive input.
-
-    Examples
-    --------
-    >>> for sentence in sentences_in(["I came. I saw.\n", "\n", "I conquered.\n"], SentenceSegmenter()):
-    ...     print(sentence.start, repr(sentence.text))
-    0 'I came.'
-    8 'I saw.'
-    16 'I conquered.'
     """
     held: list[str] = []
     size = start = 0

@@ -40,13 +40,6 @@ def learn_text_processor(
 
     The ISO 639 code of the language selects the orthography of the treebank. `text` is CoNLL-U with ``SpaceAfter=No``, the original
     spacing, from which both segmenter and tokenizer learn beside the trees.
-
-    Examples
-    --------
-    >>> tree = Tree.parse("(S (NP (PRP We)) (VP (VBP do) (RB n't)) (. .))")
-    >>> processor = learn_text_processor([tree] * 20, "en")
-    >>> [token.word for token in processor.tokenizer.tokenize("We don't.")]
-    ['We', 'do', "n't", '.']
     """
     orthography = ORTHOGRAPHIES.get(language or "", Orthography())
     tokenized = [detokenize(tree.words, tree.tags, orthography) for tree in trees]
@@ -67,16 +60,7 @@ def learn_text_processor(
 
 
 def learn_conllu_processor(sentences: Sequence[Sentence]) -> TextProcessor:
-    """Learn a text processor from CoNLL-U sentences in the order of a text; spaces are set by rule if no token has ``SpaceAfter=No``.
-
-    Examples
-    --------
-    >>> from gramian.trees import Token
-    >>> tokens = Token(1, "No", misc="SpaceAfter=No"), Token(2, "!")
-    >>> processor = learn_conllu_processor([Sentence(tokens)] * 20)
-    >>> [token.word for token in processor.tokenizer.tokenize("No!")]
-    ['No', '!']
-    """
+    """Learn a text processor from CoNLL-U sentences in the order of a text; spaces are set by rule if no token has ``SpaceAfter=No``."""
     if _has_spacing(sentences):
         documents, tokenized = _documents(sentences)
     else:
@@ -102,15 +86,7 @@ def _documents(sentences: Sequence[Sentence]) -> tuple[list[list[str]], list[Tok
 
 
 def learn_segmenter(documents: Iterable[Sequence[str]], space: str = " ") -> SentenceSegmenter:
-    """Learn sentence segmentation from documents, each a list of sentences in order, which are separated by `space`.
-
-    Examples
-    --------
-    >>> text = ["We met Dr. Lee.", "She smiled.", "He saw Dr. Fox."] * 20
-    >>> segmenter = learn_segmenter([text])
-    >>> [span.end for span in segmenter.segment("I saw Dr. Lee. She ran.")]
-    [14, 23]
-    """
+    """Learn sentence segmentation from documents, each a list of sentences in order, which are separated by `space`."""
 
     def examples() -> Iterator[tuple[tuple[str, ...], bool, int]]:
         for sentences in documents:
@@ -131,12 +107,6 @@ def learn_scores(examples: Iterable[tuple[Sequence[str], bool, int]]) -> Feature
     """Return scores that are positive where outcomes are true; None if all outcomes are the same.
 
     An example has the features of a position, its outcome and its frequency; only hashes of features are kept.
-
-    Examples
-    --------
-    >>> scores = learn_scores([(["dot", "capital"], True, 9), (["dot", "small"], False, 9)])
-    >>> scores.total(["dot", "capital"]) > 0 > scores.total(["dot", "small"])
-    True
     """
     from scipy import sparse
     from sklearn.linear_model import LogisticRegression
@@ -182,13 +152,6 @@ def learn_tokenizer(sentences: Sequence[TokenizedText], boundary_mark: str = "")
     """Learn to tokenize as in given sentences, where a token with a space in its text is a compound, joined by underscores.
 
     The `f1` of the result is measured on the last tenth of the sentences, with a tokenizer learnt from the others.
-
-    Examples
-    --------
-    >>> from gramian.text.rule_tokenizer import TextToken
-    >>> tokens = [TextToken("de", 0, 2), TextToken("a", 0, 2), TextToken("casa", 3, 7)]
-    >>> [token.word for token in learn_tokenizer([TokenizedText("da casa", tokens)]).tokenize("Da casa")]
-    ['De', 'a', 'casa']
     """
     f1 = 1.0
     n_held_out = len(sentences) // _HELD_OUT if len(sentences) >= _MIN_SENTENCES else 0

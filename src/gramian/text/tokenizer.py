@@ -29,17 +29,7 @@ _NOT_IN_MARK = re.compile(r"[\s()\0\ud800-\udfff]")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tokenizer:
-    """Splits a sentence into tokens.
-
-    Examples
-    --------
-    >>> from gramian.text.rule_tokenizer import TokenizedText
-    >>> from gramian.text.text_training import learn_tokenizer
-    >>> text = "l'eau de l'hiver"
-    >>> tokens = [TextToken("l'", 0, 2), TextToken("eau", 2, 5), TextToken("de", 6, 8), TextToken("l'", 9, 11), TextToken("hiver", 11, 16)]
-    >>> [token.word for token in learn_tokenizer([TokenizedText(text, tokens)] * 5).tokenize("l'hiver")]
-    ["l'", 'hiver']
-    """
+    """Splits a sentence into tokens."""
 
     STORED_AS: ClassVar[str] = "WordCutter"
 

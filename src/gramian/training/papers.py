@@ -142,13 +142,7 @@ def paper_setting(command: str) -> Setting:
 
 
 def with_paper(chosen: Mapping[str, Any], command: str) -> dict[str, Any]:
-    """Return the settings of a command in which ``paper`` is replaced by that paper's; others take precedence over these.
-
-    Examples
-    --------
-    >>> with_paper({"paper": "shag", "basis.cut_factor": 2.0}, "dep train")
-    {'method': 'spectral', 'basis.kind': 'extended', 'basis.cut_factor': 2.0}
-    """
+    """Return the settings of a command in which ``paper`` is replaced by that paper's; others take precedence over these."""
     values = dict(chosen)
     name = values.pop("paper", None)
     if name is None:

@@ -90,15 +90,7 @@ class BinarisationSettings:
 
 
 def check_settings(settings: TrainingSettings, *, dev: bool = False, scheduler: bool = False) -> None:
-    """Raise an error if settings do not go together, or one would do nothing; `dev`, `scheduler`: whether these are given.
-
-    Examples
-    --------
-    >>> from gramian.training import TrainingSettings
-    >>> check_settings(TrainingSettings.of(method="em", cycles=2))
-    Traceback (most recent call last):
-    gramian.errors.OptionError: cycles requires method split-merge, not em
-    """
+    """Raise an error if settings do not go together, or one would do nothing; `dev`, `scheduler`: whether these are given."""
     problem = _problem(settings, dev, scheduler)
     if problem is not None:
         raise OptionError(problem)

@@ -94,15 +94,7 @@ class NodeMatrices(NamedTuple):
         *,
         apart: bool = False,
     ) -> NodeMatrices:
-        """Return the matrices of `nodes`, given inside and outside columns of all; with `apart`, each node has rows of its own.
-
-        Examples
-        --------
-        >>> inside, outside = [np.array([4, 7, 4])], [np.array([1, 1, 2])]
-        >>> found = NodeMatrices.of((inside, outside), np.arange(3))
-        >>> [matrix.shape[0] for matrix in found.matrices], found.pairs.sum()
-        ([2, 2], np.float32(3.0))
-        """
+        """Return the matrices of `nodes`, given inside and outside columns of all; with `apart`, each node has rows of its own."""
         matrices, kinds = [], []
         for side in columns:
             values = [column[nodes] for column in side]

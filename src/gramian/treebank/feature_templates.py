@@ -229,13 +229,7 @@ SETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 def template_names(templates: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of the inside and the outside templates of a set and of single templates behind it, all joined by ``+``.
-
-    Examples
-    --------
-    >>> template_names("plain+first-word+tag-after")
-    (('rule', 'left', 'right', 'width', 'first-word'), ('parent', 'parent-grandparent', 'above', 'above-two', 'tag-after'))
-    """
+    """Return the names of the inside and the outside templates of a set and of single templates behind it, all joined by ``+``."""
     name, *added = templates.split("+")
     sides = zip(SETS[name], (INSIDE, OUTSIDE), strict=True)
     inside, outside = (

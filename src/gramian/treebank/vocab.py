@@ -23,13 +23,7 @@ if TYPE_CHECKING:
 def frequencies(
     words: Sequence[str], counts: npt.NDArray[np.number], ignore_case: bool
 ) -> npt.NDArray[np.number]:
-    """Return how often words occur, those that differ in case only together if `ignore_case`.
-
-    Examples
-    --------
-    >>> frequencies(("the", "The", "cat"), np.array([9, 7, 1]), ignore_case=True).tolist()
-    [16.0, 16.0, 1.0]
-    """
+    """Return how often words occur, those that differ in case only together if `ignore_case`."""
     if not ignore_case:
         return counts
     number: dict[str, int] = {}

@@ -50,13 +50,7 @@ class Token:
 
     @property
     def features(self) -> dict[str, str | None]:
-        """The morphological features by name.
-
-        Examples
-        --------
-        >>> Token(1, "dogs", feats="Number=Plur").features
-        {'Number': 'Plur'}
-        """
+        """The morphological features by name."""
         return dict(parse_dict_value(self.feats) or {})
 
     def __str__(self) -> str:
@@ -150,14 +144,7 @@ class Sentence:
         return Sentence(tuple(tokens), self.comments, (), self.line)
 
     def multiword_ranges(self) -> dict[int, tuple[int, str, str]]:
-        r"""Return the last word, form and MISC of each multiword token by its first word; ranges that overlap others are left out.
-
-        Examples
-        --------
-        >>> words = Token(1, "de"), Token(2, "le"), Token(3, "monde")
-        >>> Sentence(words, extras=((0, "1-2\tdu" + "\t_" * 8),)).multiword_ranges()
-        {1: (2, 'du', '_')}
-        """
+        """Return the last word, form and MISC of each multiword token by its first word; ranges that overlap others are left out."""
         ranges, done = {}, 0
         for before, line in self.extras:
             number, form, *_, misc = line.split("\t")

@@ -64,13 +64,7 @@ def explain(label: str, scheme: str | None = None) -> list[Meaning]:
 
 
 def meaning(label: str, scheme: str = "penn", kind: str | None = None) -> str | None:
-    """Return the words for a label in a scheme, else in any other, or None; a `kind` of label goes before others.
-
-    Examples
-    --------
-    >>> meaning("VBD"), meaning("N-D", "icepahc"), meaning("ncms000", "cess"), meaning("QQQ")
-    ('verb, past tense: went', 'noun, singular; dative', 'common noun', None)
-    """
+    """Return the words for a label in a scheme, else in any other, or None; a `kind` of label goes before others."""
     meanings = explain(label, scheme) or explain(label)
     fitting = [entry for entry in meanings if entry.kind == kind] or meanings
     return fitting[0].words if fitting else None

@@ -31,13 +31,7 @@ _NOT_IN_LABEL = re.compile(r"[\s()\x00-\x1f\x7f\ud800-\udfff]")
 
 
 def is_label(text: str) -> bool:
-    r"""Tell whether a text can be a label in a file of trees: it has no brackets, no white space, and nothing that cannot be written.
-
-    Examples
-    --------
-    >>> [is_label(text) for text in ("NP-SBJ", "", "N P", "(", "\ud800")]
-    [True, False, False, False, False]
-    """
+    """Tell whether a text can be a label in a file of trees: it has no brackets, no white space, and nothing that cannot be written."""
     return bool(text) and not _NOT_IN_LABEL.search(text)
 
 
@@ -90,13 +84,7 @@ def split_chain(label: str) -> list[str]:
 
 
 def treebank_labels(symbols: Sequence[str], n_phrases: int) -> tuple[set[str], set[str]]:
-    """Return the labels of phrases and of words that binarised symbols, phrases first, are made of.
-
-    Examples
-    --------
-    >>> treebank_labels(["@NP", "S|NP", "NP|NN"], 2) == ({"S", "NP"}, {"NN"})
-    True
-    """
+    """Return the labels of phrases and of words that binarised symbols, phrases first, are made of."""
     phrases: set[str] = set()
     tags: set[str] = set()
     for number, symbol in enumerate(symbols):

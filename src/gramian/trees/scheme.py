@@ -194,14 +194,7 @@ def detect_scheme(trees: Iterable[Tree]) -> AnnotationScheme:
 
 
 def find_scheme(trees: Iterable[Tree], name: str = "auto") -> tuple[AnnotationScheme, Iterator[Tree]]:
-    """Return the scheme called `name`, with ``"auto"`` the one that the labels of the trees belong to, and all of the trees.
-
-    Examples
-    --------
-    >>> scheme, trees = find_scheme([Tree.parse("(SENT (VN (CLS-SUJ il) (V dort)))")])
-    >>> scheme.name
-    'ftb'
-    """
+    """Return the scheme called `name`, with ``"auto"`` the one that the labels of the trees belong to, and all of the trees."""
     trees = iter(trees)
     if name != "auto":
         return annotation_scheme(name), trees
@@ -223,13 +216,7 @@ def scheme_of(source: Source) -> AnnotationScheme:
 
 
 def detect_language(sentences: Iterable[Iterable[str]], scheme: AnnotationScheme) -> str | None:
-    """Return the language of sentences, given as words: that of the scheme, or the one whose frequent words they have, or None.
-
-    Examples
-    --------
-    >>> detect_language([["the", "dog", "barks"]], annotation_scheme("penn"))
-    'en'
-    """
+    """Return the language of sentences, given as words: that of the scheme, or the one whose frequent words they have, or None."""
     if len(scheme.languages) == 1:
         return scheme.languages[0].code
     words = [word.lower() for sentence in islice(sentences, _LANGUAGE_SAMPLE_SIZE) for word in sentence]
@@ -244,15 +231,7 @@ def detect_language(sentences: Iterable[Iterable[str]], scheme: AnnotationScheme
 
 
 def language_of_labels(labels: Iterable[str]) -> SchemeLanguage | None:
-    """Return the language, of all schemes, whose characteristic labels all occur; None if there is none.
-
-    Examples
-    --------
-    >>> language_of_labels(["S", "NP", "VP", "PP", "NN", "IN", "DT", "VBZ"]).head_rules
-    'collins'
-    >>> language_of_labels(["SENT", "VN"]) is None
-    True
-    """
+    """Return the language, of all schemes, whose characteristic labels all occur; None if there is none."""
     known = set(labels)
     return next(
         (

@@ -9,13 +9,7 @@ _SPACES = str.maketrans(SPACE, " " * len(SPACE))
 
 
 def split_tokens(line: str) -> list[str]:
-    r"""Return the tokens of a line; white space beyond ASCII may be part of one.
-
-    Examples
-    --------
-    >>> split_tokens("5\u00a0% of it")
-    ['5\xa0%', 'of', 'it']
-    """
+    """Return the tokens of a line; white space beyond ASCII may be part of one."""
     return [token for token in line.translate(_SPACES).split(" ") if token]
 
 

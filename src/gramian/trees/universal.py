@@ -164,20 +164,7 @@ def _rules() -> tuple[_Rule, ...]:
 
 
 def to_universal(tree: Tree) -> Sentence:
-    """Return the Universal Dependencies of a Penn-style tree of English without empty elements: heads, relations and UPOS.
-
-    Examples
-    --------
-    >>> tree = Tree.parse("(S (NP (DT The) (NN dog)) (VP (VBZ is) (ADJP (RB very) (JJ old))) (. .))")
-    >>> for token in to_universal(tree).tokens:
-    ...     print(token.id, token.form, token.upos, token.head, token.deprel)
-    1 The DET 2 det
-    2 dog NOUN 5 nsubj
-    3 is AUX 5 cop
-    4 very ADV 5 advmod
-    5 old ADJ 0 root
-    6 . PUNCT 5 punct
-    """
+    """Return the Universal Dependencies of a Penn-style tree of English without empty elements: heads, relations and UPOS."""
     return _Conversion(tree).sentence(tree.line)
 
 

@@ -32,16 +32,6 @@ def compress_shared(grammar: LPCFG, rank: int = 256) -> Compression:
 
     Songlin Yang, Yanpeng Zhao and Kewei Tu (2021). PCFGs can do better: inducing probabilistic context-free grammars with many
     symbols. NAACL.
-
-    Examples
-    --------
-    >>> from gramian.treebank import Treebank
-    >>> from gramian.learn import EM
-    >>> from gramian.trees import Tree
-    >>> bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps) (ADVP (RB well))))")] * 40)
-    >>> grammar = EM(n_states=4, allocation="all", max_iter=2).fit(bank).model_
-    >>> compress_shared(grammar, rank=8).grammar.factors.rank.tolist()
-    [8, 8, 8]
     """
     if not isinstance(rank, int) or rank < 1:
         raise OptionError(f"rank of shared products must be at least 1, got {rank!r}")

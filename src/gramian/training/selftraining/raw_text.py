@@ -26,17 +26,7 @@ _ENDINGS = frozenset(".?!…。？！")
 
 @dataclass(frozen=True)
 class RawText:
-    r"""Files of text to learn from; the settings say what they hold and what of it is taken as known.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "some.txt"
-    ...     _ = path.write_text("I came. I saw.\nI conquered.\n")
-    ...     list(RawText((str(path),)).sentences())
-    [['I', 'came', '.'], ['I', 'saw', '.'], ['I', 'conquered', '.']]
-    """
+    """Files of text to learn from; the settings say what they hold and what of it is taken as known."""
 
     paths: tuple[str, ...]
     silver: SilverSettings = field(default_factory=SilverSettings)

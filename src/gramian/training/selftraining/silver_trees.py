@@ -24,14 +24,7 @@ _TOGETHER = 10  # shards that are looked at together, once they are not all in m
 
 @dataclass(frozen=True)
 class SilverTrees:
-    """Trees that a parser made, with their weights, in compressed shards.
-
-    Examples
-    --------
-    >>> silver = SilverTrees.of([(0.5, "(X (A a) (B b))"), (0.25, "(X (A a))")])
-    >>> len(silver), list(silver.trees())[1]
-    (2, (0.25, '(X (A a))'))
-    """
+    """Trees that a parser made, with their weights, in compressed shards."""
 
     shards: tuple[bytes, ...] = field(repr=False)
     sizes: tuple[int, ...]  # trees of each
@@ -96,14 +89,7 @@ class SilverTrees:
         return Treebank.from_codes(codes, tokens, shape, heads).weighted(weights)
 
     def scaled(self, total: float) -> SilverTrees:
-        """Return the same trees, which count `total` together, but none more than once.
-
-        Examples
-        --------
-        >>> silver = SilverTrees.of([(0.5, "(X (A a) (B b))"), (0.25, "(X (A a))")])
-        >>> [weight for weight, _ in silver.scaled(0.375).trees()]
-        [0.25, 0.125]
-        """
+        """Return the same trees, which count `total` together, but none more than once."""
         weights = [weight for weight, _ in self.trees()]
         return replace(
             self, scale=self.scale * min(total / max(sum(weights), _TINY), 1 / max(*weights, _TINY))

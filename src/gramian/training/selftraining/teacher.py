@@ -125,15 +125,7 @@ def _shared(result: ParseResult) -> Iterator[tuple[float, str]]:
 
 
 def confidence(result: ParseResult) -> float:
-    """Return how sure the parser is of a whole tree: the mean confidence of its phrases, or of its tag if it has none.
-
-    Examples
-    --------
-    >>> from gramian.trees import Tree
-    >>> tree = Tree.parse("(S (NP (PRP it)) (VP (VBZ works)))")
-    >>> round(confidence(ParseResult(tree, "parsed", -4.5, (1.0, 0.9, 1.0, 0.5, 0.8), tree.words)), 3)
-    0.8
-    """
+    """Return how sure the parser is of a whole tree: the mean confidence of its phrases, or of its tag if it has none."""
     nodes = zip(result.tree.subtrees(), result.confidences, strict=True)
     phrases = [sure for node, sure in nodes if node.word is None] or list(result.confidences)
     return sum(phrases) / max(len(phrases), 1)
