@@ -89,14 +89,7 @@ def descriptions(kind: Any) -> dict[str, str]:
         r"^(?:Parameters|Attributes)\n-+\n(.*?)(?:\n\n\S|\Z)", text, re.DOTALL | re.MULTILINE
     ):
         for names, body in re.findall(r"^(\S[^\n]*)\n?((?:    [^\n]*\n?)*)", section, re.MULTILINE):
-            description = " ".join(body.split())
-            elsewhere = re.match(r"(?:As for|See) :class:`([\w.]+)`\.?$", description)
-            for name in names.partition(" : ")[0].split(", "):
-                texts[name] = description
-                if elsewhere:
-                    module, _, other = elsewhere[1].rpartition(".")
-                    home = import_module(module or kind.__module__)
-                    texts[name] = descriptions(getattr(home, other)).get(name, "")
+            texts |= dict.fromkeys(names.partition(" : ")[0].split(", "), " ".join(body.split()))
     return {
         name: re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`|``", r"\1", description)
         for name, description in texts.items()

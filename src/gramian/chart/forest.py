@@ -37,34 +37,25 @@ def cell_spans(n_words: int) -> tuple[Ints, Ints]:
 
 @options
 class Pruning:
-    """What the chart leaves out.
-
-    Attributes
-    ----------
-    beam : float
-        In the coarse chart, phrases whose guessed posterior is below this share of their span's best are dropped. The guess takes
-        the words around for a chain of tags (Caraballo & Charniak 1998). 0 keeps all.
-    item, edge : float
-        Coarse posterior below which an item or an edge does not reach the fine pass.
-    fine : float
-        Fine posterior below which an item or an edge counts as impossible on the way down.
-    guess : float
-        In the coarse chart, phrases and tags whose guessed posterior is below this are dropped, whatever else their span holds; of
-        spans of more than twenty words, whose guesses are worse, only those below a smaller bound. 0 keeps all, and so does no beam.
-    split : float
-        Between coarse and fine comes a pass with two states for each symbol; what has a lower posterior there does not reach the fine
-        pass; where experts have a say, a twentieth of it counts. 0 goes without. Of grammars with probabilities only.
-    close : float
-        Multiplies the odds of a span below which an expert or classifier closes its cell before the chart is filled. 0 closes none.
-    """
+    """What the chart leaves out."""
 
     beam: float = option(Number(0), default=1e-3)
+    """In the coarse chart, phrases whose guessed posterior is below this share of their span's best are dropped. The guess takes the words
+    around for a chain of tags (Caraballo & Charniak 1998). 0 keeps all."""
     item: float = option(Number(0), default=1e-4)
+    """Coarse posterior below which an item or an edge does not reach the fine pass."""
     edge: float = option(Number(0), default=2e-5)
+    """Coarse posterior below which an item or an edge does not reach the fine pass."""
     fine: float = option(Number(0), default=1e-6)
+    """Fine posterior below which an item or an edge counts as impossible on the way down."""
     guess: float = option(Number(0), default=2e-7)
+    """In the coarse chart, phrases and tags whose guessed posterior is below this are dropped, whatever else their span holds; of spans of
+    more than twenty words, whose guesses are worse, only those below a smaller bound. 0 keeps all, and so does no beam."""
     split: float = option(Number(0), default=5e-5)
+    """Between coarse and fine comes a pass with two states for each symbol; what has a lower posterior there does not reach the fine pass;
+    where experts have a say, a twentieth of it counts. 0 goes without. Of grammars with probabilities only."""
     close: float = option(Number(0), default=1.0)
+    """Multiplies the odds of a span below which an expert or classifier closes its cell before the chart is filled. 0 closes none."""
 
 
 class Posteriors(NamedTuple):

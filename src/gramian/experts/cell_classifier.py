@@ -25,22 +25,6 @@ from gramian.value_types import Number, PowerOfTwo, Whole, option
 class CellClassifier(Estimator):
     """Learns which cells of a chart hold a constituent, from the words around both ends.
 
-    Parameters
-    ----------
-    max_iter : int
-        Epochs.
-    rate : float
-        Learning rate of AdaGrad.
-    min_count : int
-        Words seen less often are represented by their form.
-    slots : int
-        Size of the table of weights; a power of two.
-    least_weight : float
-        Weights below this become 0, and take no room in a file.
-    threshold : float
-        Probability below which the model closes a cell.
-    random_state : int
-
     Attributes
     ----------
     model_ : CellModel
@@ -63,11 +47,17 @@ class CellClassifier(Estimator):
 
     _: KW_ONLY
     max_iter: int = option(Whole(1), default=4)
+    """Epochs."""
     rate: float = option(Number(above=0), default=0.1)
+    """Learning rate of AdaGrad."""
     min_count: int = option(Whole(1), default=3)
+    """Words seen less often are represented by their form."""
     slots: int = option(PowerOfTwo(1 << 12), default=1 << 20)
+    """Size of the table of weights; a power of two."""
     least_weight: float = option(Number(0), default=0.02)
+    """Weights below this become 0, and take no room in a file."""
     threshold: float = option(Number(0, 1), default=0.0)
+    """Probability below which the model closes a cell."""
     random_state: int = 0
     verbose: bool = False
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import KW_ONLY, InitVar, dataclass, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 
@@ -46,14 +46,17 @@ from gramian.trees.brackets import trees_of
 from gramian.trees.scheme import find_scheme
 from gramian.value_types import (
     Boolean,
-    Constraint,
     InstanceOf,
     Number,
     OneOf,
     Text,
     Whole,
+    check_options,
     check_value,
+    option,
+    option_fields,
     or_none,
+    with_constraints,
 )
 
 if TYPE_CHECKING:
@@ -65,36 +68,10 @@ OnError: TypeAlias = Literal["raise", "return"]
 _K, _DECODER, _ON_ERROR = Whole(1, 10_000), OneOf(*DECODERS), OneOf("raise", "return")
 
 
+@with_constraints
+@dataclass(eq=False, repr=False)
 class Parser:
-    """Parses sentences with one model; safe to share between threads.
-
-    Parameters
-    ----------
-    decoder : str
-        Which tree is the best: one of :data:`gramian.chart.decode.DECODERS`.
-    recall_penalty : float, optional
-        What a bracket costs under the decoder ``max-recall``; with 0, every bracket with any probability is worth having. By default
-        0.5, and 0.4 for a model with a neural expert.
-    combination : str
-        How the grammars of a model with several are combined: one of :data:`gramian.chart.combine.COMBINATIONS`.
-    pruning : Pruning
-        What the chart leaves out.
-    rerank : bool
-        Whether the model's reranker, if it has one, chooses among the best trees; it does so with the default decoder only.
-    restore_case : bool
-        Whether lines in title case or in capitals are parsed with their words spelt as usual; see :class:`gramian.text.case.CaseRestorer`.
-    segmenter : SentenceSegmenter, optional
-        Finds the sentences of running text, for :meth:`parse_text`; by default the model's own, or else by rules.
-    max_length : int or None
-        Longer sentences are cut, at punctuation where there is some, and parsed in parts.
-    max_seconds : float or None
-        A sentence that is expected to take longer is parsed with a narrower beam, or in parts. The cost is estimated, so that trees do
-        not depend on how busy the machine is; only after twenty times as long, and a minute, no further attempt begins.
-    max_memory : int or None
-        A sentence whose chart is expected to need more bytes is parsed in parts.
-    device : str, optional
-        Where :meth:`parse_many` and :meth:`parse_text` fill charts: a device of torch, such as ``"cuda"``. By default sentences are parsed
-        on the CPU, without torch, as :meth:`parse` always does.
+    """Parses sentences with one model, or with a grammar alone; safe to share between threads.
 
     Examples
     --------
@@ -108,86 +85,81 @@ class Parser:
     (S (NP (DT the) (NN dog)) (VP (VBZ barks))) parsed
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "decoder": _DECODER,
-        "recall_penalty": or_none(Number(0)),
-        "combination": OneOf(*COMBINATIONS),
-        "pruning": InstanceOf(Pruning),
-        "rerank": Boolean(),
-        "restore_case": Boolean(),
-        "segmenter": or_none(InstanceOf(SentenceSegmenter)),
-        "max_length": or_none(Whole(1)),
-        "max_seconds": or_none(Number(above=0)),
-        "max_memory": or_none(Whole(1)),
-        "device": or_none(Text()),
-    }
+    model_or_grammar: InitVar[Model | LPCFG]
+    _: KW_ONLY
+    decoder: str = option(_DECODER, default=DEFAULT_DECODER)
+    """Which tree is the best: one of :data:`gramian.chart.decode.DECODERS`."""
+    recall_penalty: float | None = option(or_none(Number(0)), default=None)
+    """What a bracket costs under the decoder ``max-recall``; with 0, every bracket with any probability is worth having. By default 0.5,
+    and 0.4 for a model with a neural expert."""
+    combination: str = option(OneOf(*COMBINATIONS), default="product")
+    """How the grammars of a model with several are combined: one of :data:`gramian.chart.combine.COMBINATIONS`."""
+    pruning: Pruning = option(InstanceOf(Pruning), default=Pruning())  # noqa: RUF009
+    """What the chart leaves out."""
+    rerank: bool = option(Boolean(), default=True)
+    """Whether the model's reranker, if it has one, chooses among the best trees; it does so with the default decoder only."""
+    restore_case: bool = option(Boolean(), default=True)
+    """Whether lines in title case or in capitals are parsed with their words spelt as usual; see :mod:`gramian.text.case`."""
+    segmenter: SentenceSegmenter = option(or_none(InstanceOf(SentenceSegmenter)), default=None)  # noqa: RUF009
+    """Finds the sentences of running text, for :meth:`parse_text`; by default the model's own, or else by rules."""
+    max_length: int | None = option(or_none(Whole(1)), default=None)
+    """Longer sentences are cut, at punctuation where there is some, and parsed in parts."""
+    max_seconds: float | None = option(or_none(Number(above=0)), default=10.0)
+    """A sentence that is expected to take longer is parsed with a narrower beam, or in parts. The cost is estimated, so that trees do not
+    depend on how busy the machine is; only after twenty times as long, and a minute, no further attempt begins."""
+    max_memory: int | None = option(or_none(Whole(1)), default=1 << 30)
+    """A sentence whose chart is expected to need more bytes is parsed in parts."""
+    device: str | None = option(or_none(Text()), default=None)
+    """Where :meth:`parse_many` and :meth:`parse_text` fill charts: a device of torch, such as ``"cuda"``. By default sentences are parsed
+    on the CPU, without torch, as :meth:`parse` always does."""
 
-    def __init__(
-        self,
-        model: Model | LPCFG,
-        *,
-        decoder: str = DEFAULT_DECODER,
-        recall_penalty: float | None = None,
-        combination: str = "product",
-        pruning: Pruning = Pruning(),
-        rerank: bool = True,
-        restore_case: bool = True,
-        segmenter: SentenceSegmenter | None = None,
-        max_length: int | None = None,
-        max_seconds: float | None = 10.0,
-        max_memory: int | None = 1 << 30,
-        device: str | None = None,
-    ) -> None:
-        self._options: dict[str, Any] = {
-            "decoder": decoder, "recall_penalty": recall_penalty, "combination": combination, "pruning": pruning,
-            "rerank": rerank, "restore_case": restore_case, "segmenter": segmenter, "max_length": max_length, "max_seconds": max_seconds,
-            "max_memory": max_memory, "device": device,
-        }  # fmt: skip
-        for name, value in self._options.items():
-            check_value(name, value, self._constraints[name])
-        self.model = model if isinstance(model, Model) else Model((model,))
-        self.limits = Limits(max_length, max_seconds, max_memory)
-        self.decoder, self.pruning, self.device = decoder, pruning, device
-        if recall_penalty is None:
-            recall_penalty = NEURAL_RECALL_PENALTY if self.model.expert("neural") else RECALL_PENALTY
-        self.recall_penalty = float(recall_penalty)
-        text = self.model.text
-        self.segmenter = segmenter or (SentenceSegmenter() if text is None else text.segmenter)
-        experts = [part.beside(self.model.grammar) for part in self.model.experts]
-        reranker = self.model.reranker if rerank else None
-        is_hierarchical = (
-            combination == "hierarchical"
-        )  # then it chooses within kinds, and coverage across them
+    def __post_init__(self, model_or_grammar: Model | LPCFG) -> None:
+        check_options(self)
+        self.model = model = (
+            model_or_grammar if isinstance(model_or_grammar, Model) else Model((model_or_grammar,))
+        )
+        self.limits = Limits(self.max_length, self.max_seconds, self.max_memory)
+        if self.recall_penalty is None:
+            self.recall_penalty = NEURAL_RECALL_PENALTY if model.expert("neural") else RECALL_PENALTY
+        self.segmenter = self.segmenter or (
+            SentenceSegmenter() if model.text is None else model.text.segmenter
+        )
+        experts = [part.beside(model.grammar) for part in model.experts]
+        reranker = model.reranker if self.rerank else None
+        # A hierarchical combination reranks within kinds, and chooses by coverage across them.
+        is_hierarchical = self.combination == "hierarchical"
         chart = ChartParser(
-            self.model.grammars,
-            combination,
-            kinds=self.model.kinds or None,
+            model.grammars,
+            self.combination,
+            kinds=model.kinds or None,
             experts=experts,
             reranker=reranker if is_hierarchical else None,
-            closer=self.model.cells,
+            closer=model.cells,
         )
-        lexicon = joined([grammar.lexicon for grammar in self.model.grammars])
-        table = WordTable(lexicon)
-        self._restorer = CaseRestorer(lexicon.words, lexicon.word_count) if restore_case else None
+        lexicon = joined([grammar.lexicon for grammar in model.grammars])
+        self._restorer = CaseRestorer(lexicon.words, lexicon.word_count) if self.restore_case else None
         self._has_warned = False
-        if len(self.model.grammars) == 1 and not experts:
-            combination = "product"  # all ways are the same with a single grammar
-        self.calibration = self.model.calibration.get(combination, Calibration())
+        is_single = len(model.grammars) == 1 and not experts  # then all combinations are the same
+        self.calibration = model.calibration.get("product" if is_single else self.combination, Calibration())
         reranker = None if is_hierarchical else reranker
-        self._pipeline = Pipeline(chart, table, self.recall_penalty, self.calibration, reranker)
-        self._fallbacks = FallbackParser(self._pipeline, pruning)
+        self._pipeline = Pipeline(
+            chart, WordTable(lexicon), float(self.recall_penalty), self.calibration, reranker
+        )
+        self._fallbacks = FallbackParser(self._pipeline, self.pruning)
         self._on_device = None
-        if device is not None:
+        if self.device is not None:
             from gramian.torch_device import find_device
 
-            find_device(device)  # before the next line imports torch, whose error would say less
+            find_device(self.device)  # before the next line imports torch, whose error would say less
             from gramian.parsing.device_parsing import DeviceParsing
 
-            self._on_device = DeviceParsing(self._pipeline, self._fallbacks, experts, pruning, device)
+            self._on_device = DeviceParsing(
+                self._pipeline, self._fallbacks, experts, self.pruning, self.device
+            )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy the model and the options, from which a parser is built again."""
-        return partial(type(self), **self._options), (self.model,)
+        return partial(type(self), **option_fields(self)), (self.model,)
 
     def __repr__(self) -> str:
         return f"<Parser: {self.model!r}>"
@@ -499,23 +471,7 @@ class Parser:
         return read
 
 
-class ParserOptions(TypedDict, total=False):
-    """The options of :class:`Parser`, for type checkers."""
-
-    decoder: str
-    recall_penalty: float | None
-    combination: str
-    pruning: Pruning
-    rerank: bool
-    restore_case: bool
-    segmenter: SentenceSegmenter | None
-    max_length: int | None
-    max_seconds: float | None
-    max_memory: int | None
-    device: str | None
-
-
-def load(path: str | os.PathLike[str] | None = None, **options: Unpack[ParserOptions]) -> Parser:
+def load(path: str | os.PathLike[str] | None = None, **options: Any) -> Parser:
     """Return a parser with the model of a file.
 
     Parameters
@@ -531,6 +487,6 @@ def load(path: str | os.PathLike[str] | None = None, **options: Unpack[ParserOpt
     gramian.errors.ModelFileError
         If the file is missing, damaged, foreign, or written by a newer version.
     """
-    if unknown := options.keys() - Parser._constraints.keys():
+    if unknown := options.keys() - {field.name for field in fields(Parser)}:
         find_setting(min(unknown), declared_settings(Parser), "parse")
     return Parser(load_model(path), **options)
