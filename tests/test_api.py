@@ -58,6 +58,8 @@ def test_every_name_stands_on_one_page_of_the_reference(monkeypatch):
         r"^\.\./python/(\w+)$", (ROOT / "docs" / "reference" / "python.md").read_text("utf-8"), re.MULTILINE
     )
     assert listed == list(pages())
+    first = re.findall(r"^\.\. auto\w+:: gramian\.(\w+)$", pages()[listed[0]], re.MULTILINE)
+    assert first[:3] == ["load", "Parser", "ParseResult"]
 
 
 def test_a_room_and_a_function_share_a_name():

@@ -253,6 +253,13 @@ def test_text_becomes_annotated_sentences(folder):
     assert rows[0][9].startswith("Confidence=")
 
 
+def test_an_argument_that_is_no_file_is_parsed_as_text(folder):
+    result = run("parse", "The dogs sleep.", "-m", folder / "model")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == run("parse", "-m", folder / "model", text="The dogs sleep.").stdout
+    assert "no file has this name: parsing the argument as text" in result.stderr
+
+
 def test_words_without_tags_are_tagged_and_tags_can_be_replaced(folder):
     bare = TREEBANK.replace("DET\tDT", "_\t_").replace("Number=Plur", "_")
     assert "\tDET\tDT\t" in run("parse", "-m", folder / "model", text=bare).stdout

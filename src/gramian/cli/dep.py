@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from gramian.cli.options import (
     command_group,
     new_model,
 )
+from gramian.cli.sentence_input import is_literal_text
 from gramian.cli.settings_options import (
     CONFIG,
     SEED_SETTING,
@@ -132,7 +134,8 @@ def train(
 @app.command()
 def parse(
     words: str = typer.Argument(
-        "-", help="Text, or CoNLL-U whose heads are ignored: a file, a folder, or - for stdin."
+        "-",
+        help="Text, or CoNLL-U whose heads are ignored: a file, a folder, - for stdin, or a text in quotes.",
     ),
     model: str = _MODEL,
     output: str = TEXT_OUTPUT,
@@ -186,8 +189,11 @@ def parse(
         )
     began = time.perf_counter()
     ways: Counter[str] = Counter()
-    source, start = peek_text(words)
-    is_text = format == "text" if format != "auto" else not _is_conllu(source, start)
+    is_literal = is_literal_text(words)
+    if is_literal:
+        say("no file has this name: parsing the argument as text")
+    source, start = peek_text(io.StringIO(words) if is_literal else words)
+    is_text = is_literal or (format == "text" if format != "auto" else not _is_conllu(source, start))
     if is_text:
         sentences = parser.sentences(_text_lines(source))
     else:

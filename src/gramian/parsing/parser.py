@@ -416,7 +416,7 @@ class Parser:
 
     def _prepared(self, read: ReadSentence) -> ReadSentence:
         """Return a sentence with its case restored, or with the language that it seems to be in."""
-        language = foreign_language(read.tokens, self.model.language, self.knows)
+        language = foreign_language(read.tokens, self.model.language, self.knows, chunks=read.chunks)
         if language is not None:
             return read._replace(language=language)
         tokens = None if self._restorer is None else self._restorer.restore(read.tokens)

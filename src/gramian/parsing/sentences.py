@@ -60,6 +60,18 @@ class ReadSentence(NamedTuple):
     original: list[str] | None = None  #: the words as they were given, if their case was restored
     language: str | None = None  #: the language that the sentence seems to be in, if it is not the model's
 
+    @property
+    def chunks(self) -> list[str]:
+        """The tokens, joined where no white space stood between them in the text."""
+        chunks: list[str] = []
+        offsets = self.offsets or ()
+        for index, token in enumerate(self.tokens):
+            if index and offsets and offsets[index - 1][1] == offsets[index][0]:
+                chunks[-1] += token
+            else:
+                chunks.append(token)
+        return chunks
+
 
 def read_sentence(sentence: Plain, cut: Callable[[str], Sequence[TextToken]] = tokenize) -> ReadSentence:
     """Read a sentence; `cut` is how text is cut into words. A token that is empty or has white space in it is an InputError."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -20,52 +21,85 @@ _MIN_FACTOR = 1.5  # as many function words as the expected language has
 _LOW_COVERAGE = 0.6  # of the vocabulary: below, a single function word is enough
 _NO_COVERAGE = 0.35  # below, none is needed
 _MIN_SPELT, _MANY_SPELT = 4, 8  # words, for that
+_MIN_POINTS = 3  # of evidence, where words are fewer
+_WORD = re.compile(r"\W*([^\W\d_](?:[^\W\d_]|['-])*)\W*")  # no address, number or abbreviation
+_PIECE = re.compile(r"[^\W\d_]+'?")  # the French J'ai is two
+_CYRILLIC = ("bg", "ru", "sr", "uk")
 
 
 def foreign_language(
-    words: Sequence[str], expected: str | None, is_known: Callable[[str], bool] = lambda _: True
+    words: Sequence[str],
+    expected: str | None,
+    is_known: Callable[[str], bool] = lambda _: True,
+    *,
+    chunks: Sequence[str] = (),
 ) -> str | None:
     """Return the ISO 639 code of the language that a sentence seems to be in if that is not the expected one, else None.
 
-    `is_known` tells whether a word is in the vocabulary of the `expected` language; if that is None, only the share of known words
-    counts.
+    `is_known` tells whether a token is in the vocabulary of the `expected` language; if that is None, only the share of known tokens
+    counts. `chunks` is the text between white space, if known: a tokenizer may have split words of other languages.
     """
-    spelt = [word for word in words if word[:1].isalpha()]
+    spelt = list(dict.fromkeys(word.lower() for word in words if word[:1].isalpha()))
     if not spelt:
         return None
+    unknown = [word for word in spelt if not is_known(word)]
+    coverage = 1 - len(unknown) / len(spelt)
     if expected is None:
-        spelt = list(dict.fromkeys(spelt))
-        is_foreign = len(spelt) >= _MANY_SPELT and sum(map(is_known, spelt)) < _NO_COVERAGE * len(spelt)
-        return UNDETERMINED if is_foreign else None
+        return UNDETERMINED if len(spelt) >= _MANY_SPELT and coverage < _NO_COVERAGE else None
     script = _language_of_script("".join(spelt))
     if script and script not in ("ru", expected):
         return None if {script, expected} == {"ja", "zh"} else script
-    spelt = list(dict.fromkeys(word.lower() for word in spelt))
-    counts: Counter[str] = Counter()
-    for word in spelt:
-        counts.update(_languages_of_words().get(word, ()))
-    n_expected = counts.pop(expected, 0)
-    language, count = max(counts.items(), key=lambda item: (item[1], item[0]), default=(UNDETERMINED, 0))
+    plain = [
+        match[1] for chunk in chunks or words if (match := _WORD.fullmatch(chunk.lower().replace("’", "'")))
+    ]
+    pieces = {piece for word in plain for piece in _PIECE.findall(word)}
+    known_by = [
+        _languages_of_words().get(piece) or _languages_of_words().get(piece.rstrip("'"), ())
+        for piece in pieces
+    ]
+    exclusive = Counter(code for languages in known_by if expected not in languages for code in languages)
+    shared = Counter(code for languages in known_by if expected in languages for code in languages)
+    letters = set("".join(unknown)).union(word[0] for word in words if not word[0].isalnum())
+    points = {
+        code: 2 * exclusive[code] + shared[code] + len(letters & typical)
+        for code, typical in _typical_letters().items()
+        if code != expected
+    }
+    language, evidence = max(points.items(), key=lambda item: (item[1], item[0]))
     if script == "ru" and expected not in _CYRILLIC:
         return language if language in _CYRILLIC else "ru"
+    count, n_expected = exclusive[language], shared[expected] - shared[language]
     if count >= max(_MIN_WORDS, _MIN_SHARE * len(spelt), _MIN_FACTOR * n_expected + 1):
         return language
-    if n_expected > count or len(spelt) < _MIN_SPELT:
+    if 2 * n_expected > evidence or (len(spelt) < _MIN_SPELT and (n_expected or evidence < _MIN_POINTS)):
         return None
-    coverage = sum(map(is_known, spelt)) / len(spelt)
-    return language if coverage < (_LOW_COVERAGE if count else _NO_COVERAGE) else None
+    if coverage < (_LOW_COVERAGE if evidence > shared[language] else _NO_COVERAGE):
+        return language if evidence else UNDETERMINED
+    return language if count and coverage < 1 and not n_expected and evidence >= len(spelt) else None
 
 
-_CYRILLIC = ("bg", "ru", "sr", "uk")
+@cache
+def _lists() -> dict[str, tuple[list[str], frozenset[str]]]:
+    """Return the function words and the typical letters of each language."""
+    lists = {}
+    for line in (Path(__file__).parent / "function.words").read_text("utf-8").splitlines():
+        code, *items = line.split()
+        if code != "#":
+            end = items.index("/") if "/" in items else len(items)
+            lists[code] = items[:end], frozenset(items[end + 1 :])
+    return lists
+
+
+def _typical_letters() -> dict[str, frozenset[str]]:
+    return {code: letters for code, (_, letters) in _lists().items()}
 
 
 @cache
 def _languages_of_words() -> dict[str, tuple[str, ...]]:
     """Return the languages that have each function word."""
     languages: dict[str, tuple[str, ...]] = {}
-    for line in (Path(__file__).parent / "function.words").read_text("utf-8").splitlines():
-        code, *words = line.split()
-        for word in dict.fromkeys(words) if code != "#" else ():
+    for code, (words, _) in _lists().items():
+        for word in dict.fromkeys(words):
             languages[word] = (*languages.get(word, ()), code)
     return languages
 

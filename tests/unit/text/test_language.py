@@ -58,3 +58,66 @@ def test_models_of_unknown_language_go_by_their_vocabulary():
     assert foreign_language(words, None, lambda _: False) == UNDETERMINED
     assert foreign_language(words, None, lambda _: True) is None
     assert foreign_language(words[:7], None, lambda _: False) is None
+
+
+SHORT = {
+    "de": [
+        "Der Hund schläft im Garten .",
+        "Wir fahren morgen nach Berlin .",
+        "Die Kinder spielen auf der Straße .",
+    ],
+    "fr": ["J'aime le café .", "Peux-tu m'aider ?", "Le train arrive à huit heures ."],
+    "es": ["El perro duerme en el jardín .", "Mañana vamos a Madrid .", "¿ Dónde está la estación ?"],
+    "it": ["Dov'è la stazione ?", "Il treno arriva alle otto .", "Oggi fa molto bello ."],
+    "nl": ["Waar is het station ?", "De hond slaapt in de tuin .", "Kun je me helpen ?"],
+    "pt": ["Você pode me ajudar ?", "Eu gosto de café .", "Onde fica a estação ?"],
+}
+IN_ENGLISH_TOO = {
+    "de",
+    "garten",
+    "die",
+    "la",
+    "in",
+    "is",
+    "me",
+    "station",
+    "train",
+    "a",
+    "no",
+    "berlin",
+    "madrid",
+    "fa",
+    "i",
+    "m",
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"), [(code, text) for code, texts in SHORT.items() for text in texts]
+)
+def test_short_sentences_with_few_function_words(language, sentence):
+    words = sentence.split()
+    assert foreign_language(words, "en", IN_ENGLISH_TOO.__contains__) == language
+    assert foreign_language(words, language, lambda _: True) is None
+
+
+def test_words_that_a_tokenizer_has_split_are_read_as_they_were_written():
+    tokens, chunks = (
+        ["Der", "Hund", "schläft", "i", "m", "Garten", "."],
+        ["Der", "Hund", "schläft", "im", "Garten."],
+    )
+    assert foreign_language(tokens, "en", IN_ENGLISH_TOO.__contains__, chunks=chunks) == "de"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Mail : anna@example.com",
+        "See http://www.example.es/de/la.html",
+        "E2f3 and Rb expression in SACs",
+        "He commits no tort .",
+    ],
+)
+def test_addresses_and_rare_words_are_not_foreign(sentence):
+    english = {"mail", "see", "and", "expression", "in", "he", "no"}
+    assert foreign_language(sentence.split(), "en", english.__contains__) is None
