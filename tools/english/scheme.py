@@ -64,7 +64,7 @@ def plain(tree: Tree) -> Tree:
 
 
 def penn_labels(tree: Tree) -> Tree:
-    """Return a tree whose wh-phrases and interjections are called as in the Penn Treebank.
+    """Return a tree whose wh-phrases, questions and interjections are as in the Penn Treebank.
 
     Examples
     --------
@@ -72,6 +72,8 @@ def penn_labels(tree: Tree) -> Tree:
     '(SBAR (WHNP (WP who)) (S (VP (VBZ knows))))'
     >>> str(penn_labels(Tree.parse("(S (ADVP (UH please)) (VP (VB go)))")))
     '(S (INTJ (UH please)) (VP (VB go)))'
+    >>> str(penn_labels(Tree.parse("(SBARQ (WHNP (WRB how) (JJ many)) (VP (VBD came)))")))
+    '(SBARQ (WHNP (WHADJP (WRB how) (JJ many))) (SQ (VP (VBD came))))'
     """
 
     def make(node: Tree, below: list[Tree]) -> Tree:
@@ -84,9 +86,22 @@ def penn_labels(tree: Tree) -> Tree:
                 phrase("WHNP", tuple(child)) if child.label == "NP" and child[0].label in _WH_TAGS else child
                 for child in below
             ]
+        if node.label in ("SBAR", "SBARQ"):
+            below = [phrase("WHADVP", (child,)) if child.label == "WRB" else child for child in below]
+        if node.label == "WHNP" and [child.label for child in below[:2]] == ["WRB", "JJ"]:
+            below = [phrase("WHADJP", tuple(below[:2])), *below[2:]]
+        if node.label == "SBARQ" and below[0].label.startswith("WH"):
+            below = [_asked(child) for child in below]
         return phrase(node.label, tuple(below))
 
     return bottom_up(list(tree.subtrees()), make)[0]
+
+
+def _asked(node: Tree) -> Tree:
+    """Return the clause of a question after its wh-phrase."""
+    if node.label == "VP":
+        return phrase("SQ", (node,))
+    return phrase("SQ", tuple(node)) if node.label == "S" else node
 
 
 def lower(tree: Tree) -> Tree:

@@ -17,6 +17,7 @@ import numpy as np
 from gramian.io.output import write_bytes, writing
 from gramian.neural.span_inventory import folded
 from gramian.trees import Sentence, Tree, read_conllu, read_trees, write_conllu
+from tools.english.kinds import hand_made, rewritten
 from tools.english.scheme import gold_trees, penn_labels, variants
 
 if TYPE_CHECKING:
@@ -194,14 +195,15 @@ def learn_grammar(build: Build) -> None:
 
 
 def learn_net(build: Build) -> None:
-    """A net of the same trees, and of copies of GUM's and EWT's as people also write them."""
+    """A net of the same trees, of copies of GUM's and EWT's as people also write them, and of kinds of sentences that these lack."""
     from gramian.experts import NeuralExpert
     from gramian.neural import Learning
 
     gum, craft, held = build.gold(renamed=True)
     silver = list(read_trees(build.file("silver")))
     web = {sentence.words for sentence in read_conllu(build.ewt)}
-    as_written = variants([*gum, *(tree for tree in silver if tree.words in web)])
+    everyday = [*gum, *(tree for tree in silver if tree.words in web)]
+    as_written = [*variants(everyday), *rewritten(everyday), *hand_made()]
     net = NeuralExpert(
         learning=Learning(batch_words=4000, rate=0.003, dropout=0.33), max_iter=10, min_count=4, vectors=_vectors(build),
         device=build.device, checkpoint=str(build.work / "student.net.partial"), n_jobs=build.n_jobs, verbose=True,
