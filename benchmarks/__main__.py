@@ -7,8 +7,6 @@
 FOLDER holds ``train.mrg`` and ``dev.mrg``, and for those that need one a model, ``model.grammar``.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import subprocess

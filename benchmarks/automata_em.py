@@ -7,8 +7,6 @@ are left out for both. "factored" is the same kind of model, a hidden Markov mod
 learns unless asked otherwise. Times are CPU seconds an iteration of one thread, after compilation.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

@@ -6,8 +6,6 @@ FOLDER holds ``N.pautomac.train``, ``N.pautomac.test`` and ``N.pautomac_solution
 train file only; what is left open is chosen on a slice of it. Times are CPU seconds.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

@@ -7,8 +7,6 @@ STRINGS and learnt instead. The reference counts the same Hankel blocks with Pyt
 of the strings if there are many; the blocks are checked to be equal. Times are CPU seconds of one thread, after compilation.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

@@ -6,8 +6,6 @@ TRAIN and DEV are CoNLL-U files with Penn tags, read as they are and as the twel
 ``gramian experiment wfa`` draws curves over many numbers of states.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

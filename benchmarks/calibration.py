@@ -6,8 +6,6 @@ Phrases are counted as EVALB counts brackets, with gold's tags put in; ECE is ov
 that is not calibrated there is only a before. The figure shows the first combination and decoder.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

@@ -7,8 +7,6 @@ tasks on a cluster that stands, of the first tasks of a new one (workers import 
 last is also told for a run of ten minutes, over which the start is spread.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

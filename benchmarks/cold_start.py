@@ -8,8 +8,6 @@ package (a processor is named, so that those for levels of processors do not fit
 everything that runs beside; the least of the repeats, with one ``import numba`` before each. A compilation is a kernel for some types.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -7,8 +7,6 @@ where other programs want the same processors, it tells more about them, so proc
 case, and, of the shards alone, what a sentence took. Where nobody else works, efficiency is the ratio of these.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import resource

@@ -6,8 +6,6 @@ Processor time of that process alone, for sentences of three words by two worker
 that is kept from before, and for each megabyte of text that is cut.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

@@ -6,8 +6,6 @@ python -m benchmarks.dependency_accuracy TRAIN DEV [--methods det det+f symbols 
 symbols and a mass of 0.0005. As published, the baselines may attach several words to the root. Times are CPU seconds.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

@@ -11,8 +11,6 @@ what the table names; the table; the table, loosened where no tree meets it): F1
 errors that is gone, and the statuses.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

@@ -6,8 +6,6 @@ python -m benchmarks.dependency_speed TRAIN DEV [--states 10] [--epochs 1] [--th
 Reading and writing apart; symbols in, trees with relations out. Processor time, but threads are measured in wall time.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

@@ -8,8 +8,6 @@ reading and writing. ``--neural 10`` adds a network, trained in 10 epochs. ``--u
 same file (``pip install ufal.udpipe``).
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

@@ -6,8 +6,6 @@ The product is a mean of the log-odds of labels; ``--weights`` is how much the s
 seconds of this process, reading apart.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

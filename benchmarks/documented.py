@@ -7,8 +7,6 @@ those whose command contains none of them. Prints one JSON object; the exit code
 ``documented.toml`` allows.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

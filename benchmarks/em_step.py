@@ -5,8 +5,6 @@ python -m benchmarks.em_step TREES [--states 16 32]
 Multiply-adds counted: three for every cell of every node's rule tensor (inside, outside, counts), the least that dense tensors need.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

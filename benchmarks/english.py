@@ -8,8 +8,6 @@ MODEL, the one that comes with gramian. Prints one JSON object: F1 as EVALB has 
 error of phrases, and sentences a second of processor time.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

@@ -6,8 +6,6 @@ Prints one JSON object; the exit code is 1 if a line of any case differs.
     python benchmarks/evalb_golden.py FOLDER
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time

@@ -7,8 +7,6 @@ of the least confidence the share of wrong trees below it, and of trees below it
 gold's, as EVALB counts them with gold's tags put in. The figure shows all files together.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from typing import Any

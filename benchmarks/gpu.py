@@ -9,8 +9,6 @@ with --trees steps of EM are timed. Limits of the device are measured: a large c
 use it.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

@@ -6,8 +6,6 @@ Sentences are matched by their letters. A word of the trees that is several in C
 is that of the group. UAS counts all words, and all but punctuation.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import unicodedata

@@ -6,8 +6,6 @@ TOKENS holds tokens with spaces between; line ends are passed over, so that sent
 Prints one JSON object a line; ``ratio`` is foretold over measured and should be near 1.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time

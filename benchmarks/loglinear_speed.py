@@ -6,8 +6,6 @@ The span CRF with its tagger, the reranker, and arcs with their relations are le
 turn; the least of some repeats counts, and a ratio below 1 says that this tree is faster. Compilations are those of a first, empty cache.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import inspect

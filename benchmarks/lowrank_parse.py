@@ -6,8 +6,6 @@ Learns a grammar for each number of states and parses DEV with whole rule tensor
 same run and with the same coarse pass. Processor time of the fine pass alone; exponents are fitted in the logarithms of states and time.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

@@ -1,7 +1,5 @@
 """What the benchmarks ask of the machine: processor time, memory, and how fast it can multiply and add."""
 
-from __future__ import annotations
-
 import os
 import platform
 import time

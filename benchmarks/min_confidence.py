@@ -6,8 +6,6 @@ Sentences are parsed once; at each threshold the phrases below it are left out, 
 into the normal form of the model's treebank.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 

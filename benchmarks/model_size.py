@@ -6,8 +6,6 @@ Prints one JSON object a line: bytes and their ratio to the full file, seconds t
 trees that are the same as with the full model.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

@@ -8,8 +8,6 @@ beside the grammars is chosen on these trees, with grammars learnt without them,
 learnt, too, and put beside grammars and beside both. F1 is EVALB's with COLLINS.prm.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

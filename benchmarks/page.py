@@ -6,8 +6,6 @@ Starts ``gramian serve``, asks for trees of sentences of 15 to 25 words, then ha
 object; ``ratio`` is the processor time of an answer over that of ``Parser.parse`` on the same sentences in the same run.
 """
 
-from __future__ import annotations
-
 import argparse
 import http.client
 import itertools

@@ -10,8 +10,6 @@ With --unpruned all sentences are parsed once more without a beam and with thres
 With --berkeley the Berkeley parser reads the same sentences in the same run, the start of its virtual machine included.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import multiprocessing

@@ -7,8 +7,6 @@ than 20 times is given; their whole tag, with its morphology; the tags of all wo
 the output; tagging stands beside it.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

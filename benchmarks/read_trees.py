@@ -3,8 +3,6 @@
 python -m benchmarks.read_trees TREES
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 

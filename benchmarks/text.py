@@ -10,8 +10,6 @@ sentences stand in the second.
 Peers that are not installed are left out, and said: pip install pysbd syntok spacy.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import json

@@ -6,8 +6,6 @@ One grammar learns from the trees and from so many sentences of the text (tokens
 own, after a warm-up. ``--in-memory`` is how many silver trees are clustered, 20,000 otherwise: beyond it memory should hardly grow.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

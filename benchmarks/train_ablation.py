@@ -5,8 +5,6 @@ python -m benchmarks.train_ablation TRAIN DEV [--quick] [--seeds 3]
 F1 is EVALB's with gold tags in the output, so that no sentence is dropped; ``gold tags given`` parses with them as well.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -5,8 +5,6 @@ python -m benchmarks.train_cost TREES [--sizes 2000 5000 10000 19000] [--method 
 Every size runs in a process of its own, reading included, after a warm-up that loads compiled kernels.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

@@ -5,8 +5,6 @@
 TREES is a treebank. Prints the number of patterns and of matches, the patterns with different counts, and the ratio of times.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

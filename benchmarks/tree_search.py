@@ -6,8 +6,6 @@ SOURCE is a treebank or a parsed corpus; its trees are repeated until there are 
 all that parse writes, and Parquet. Processor time of each query; the reference and NLTK search a sample of the same trees.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import tempfile

@@ -6,8 +6,6 @@ Prints one JSON object: UAS, LAS with and without subtypes of relations, and the
 words whose head is right.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections import Counter

@@ -4,8 +4,6 @@ The demo parses sentences with the bundled model, samples a treebank from it, tr
 on other sampled sentences. It prints every command; the output is in ``runs/demo/``.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -4,8 +4,6 @@ The demo converts trees of artificial English to dependencies, trains the gramma
 evaluates them on other sentences. It prints every command; the output is in ``runs/demo/``.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

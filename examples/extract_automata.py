@@ -6,8 +6,6 @@ The LSTM (which requires PyTorch) learns strings of a small automaton; spectral 
 expert says how likely a string of words is to be one noun phrase; L* learns the acceptor of the strings that it takes for one.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 

@@ -6,8 +6,6 @@ say something are hidden, as they are in a real treebank. A grammar with latent 
     python examples/made_up_english.py 2000 --seed 1 > train.mrg
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The names of ``import gramian``: they are there, have types, and say the same as the commands."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """``make demo`` runs to its end: it is the first thing that people try."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -5,8 +5,6 @@ whole ones exactly; percentages and fractions within 1 (scores), within 1 % (log
 (probabilities); only what differs from run to run is free, that is seconds, rates and megabytes. ``...`` stands for any text.
 """
 
-from __future__ import annotations
-
 import doctest
 import os
 import re

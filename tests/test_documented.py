@@ -1,7 +1,5 @@
 """Scores stand in one place; pages tell them as they stand there, and those that need no treebank are measured here."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

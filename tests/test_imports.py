@@ -1,7 +1,5 @@
 """Who may import whom, and what stays unloaded until it is needed."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

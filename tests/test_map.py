@@ -1,7 +1,5 @@
 """The map in CONTRIBUTING and the walk in the docs name packages and files that exist, and leave no package out."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

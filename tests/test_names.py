@@ -1,7 +1,5 @@
 """One public class name, and one module name, means one thing."""
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
 from pathlib import Path

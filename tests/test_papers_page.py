@@ -1,7 +1,5 @@
 """The page of the source papers is what papers.toml says, and its commands have settings that their recipes know."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """What is checked before a release."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 

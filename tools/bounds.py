@@ -7,8 +7,6 @@ tests there. ``lowest`` pins every dependency of the package itself to its lower
 way. Prints one JSON object: the versions, and how the tests ended.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

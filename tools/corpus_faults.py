@@ -8,8 +8,6 @@ disk has no room until some is made (a small tmpfs, so this needs root); twice: 
 one sentence a line. Prints one JSON object each; exits with 1 if anything differs.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

@@ -6,8 +6,6 @@ Runs gramian's commands on sampled trees, twice for each level: once to compile,
 into ``src/gramian/kernels/compiled``; ``make wheel`` packs them, and :mod:`gramian.kernels.store` reads them. Prints one JSON object.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

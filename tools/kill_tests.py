@@ -7,8 +7,6 @@ undisturbed, and started again, until it has been killed so many times; then it 
 result is compared with the undisturbed one, and it begins anew. Prints one JSON object a command; exits with 1 if anything differs.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

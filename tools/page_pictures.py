@@ -6,8 +6,6 @@ Beside the English model the page shows a grammar, a dependency parser and an au
 minute). chromium and chromedriver must be installed. Look at the pictures before you commit them.
 """
 
-from __future__ import annotations
-
 import argparse
 import base64
 import shutil

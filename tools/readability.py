@@ -6,8 +6,6 @@ Code blocks, tables, links' targets and headings do not count as sentences; word
 object: pages with their words, and over all pages the mean sentence length and the share of sentences of more than 30 words.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -7,8 +7,6 @@ Python that is found (python3.11 to python3.14), and runs the commands of the RE
 that out. Prints what was checked; exit code 1 if anything is wrong.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

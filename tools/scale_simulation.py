@@ -9,8 +9,6 @@ system that all share. Late shards are given out twice at the end, as
 Prints one JSON object a run: hours, core hours, money, and where time is lost. Defaults that were measured name their command.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -10,8 +10,6 @@ should be, if one of a hundred polite answers took more than 2 s, or if memory g
 in which caches fill and threads start.
 """
 
-from __future__ import annotations
-
 import argparse
 import http.client
 import itertools

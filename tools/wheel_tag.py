@@ -1,7 +1,5 @@
 """What a wheel is for: any machine, or, with compiled kernels in it, this Python and this kind of machine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -3,8 +3,6 @@
 Names are imported when first used, so that ``import gramian`` stays cheap; ``__init__.pyi`` lists them.
 """
 
-from __future__ import annotations
-
 from gramian.lazy_names import attach_names
 
 __version__ = "0.2.0.dev0"

@@ -4,8 +4,6 @@ Estimators follow scikit-learn: the constructor only stores, ``fit`` checks ever
 learns, learnt attributes end in ``_``. Progress goes to the loggers under ``"gramian"``.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import time

@@ -4,8 +4,6 @@ Anything a user can cause by input, options or files is a :class:`GramianError`;
 without a traceback and exits with 2. Other exceptions are bugs.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Self
 

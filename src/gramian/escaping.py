@@ -1,7 +1,5 @@
 """Text from elsewhere (ids, labels, words, names of files) made safe for terminals, lines of text, XML and JSON lines."""
 
-from __future__ import annotations
-
 import json
 import re
 from html import escape

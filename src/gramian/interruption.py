@@ -6,8 +6,6 @@ that the signal came, and raises KeyboardInterrupt only where that does no harm;
 thread or a compilation. Who does not want to wait presses it again.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Import the public names of a package when they are first used, and name the extra that a missing library belongs to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

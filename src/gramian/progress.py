@@ -1,7 +1,5 @@
 """How far long work is: told as log records that a command shows as bars on a terminal, and others may leave alone."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager

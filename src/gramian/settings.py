@@ -4,8 +4,6 @@ A setting has the name of a parameter, with a dot before the parameters of a par
 constraint that an estimator or a class of options declares, its default is in the signature, and its description in the docstring.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

@@ -4,8 +4,6 @@ No other module asks which system it runs on. Windows has locks by ``msvcrt``; l
 is not measured, and worker processes are refused.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -1,7 +1,5 @@
 """Threads that work on a stream: results come in order, and only a few items are held at a time; and one thread where more do harm."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor

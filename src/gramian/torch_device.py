@@ -1,7 +1,5 @@
 """Which device work goes to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """Bars with an estimate on a terminal, and nothing of them elsewhere."""
 
-from __future__ import annotations
-
 import io
 import logging
 import os

@@ -1,7 +1,5 @@
 """``gramian compress``: a smaller model, and what it says about its size, error and speed."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

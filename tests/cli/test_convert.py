@@ -1,7 +1,5 @@
 """``gramian convert``: every form, the round trips, and bad input."""
 
-from __future__ import annotations
-
 import io
 import sys
 

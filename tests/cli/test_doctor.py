@@ -1,7 +1,5 @@
 """``gramian doctor``: says that all is well, or what is wrong and what to do about it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

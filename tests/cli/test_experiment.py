@@ -1,7 +1,5 @@
 """``gramian experiment``: the plan first, a report at the end, and clear words when something is wrong."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """What a new user types first: each of these once failed, or ended in silence."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

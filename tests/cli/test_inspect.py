@@ -1,7 +1,5 @@
 """``gramian inspect`` as people call it, and every kind of bad input."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import sys

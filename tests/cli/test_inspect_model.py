@@ -1,7 +1,5 @@
 """``gramian inspect MODEL``: what a model file says about itself and its states."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 

@@ -1,7 +1,5 @@
 """What all commands have in common: the names and bounds of options, and a look at the output before work begins."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``gramian parse``: one line out for one line in, whatever stands on it, and what is done is there."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

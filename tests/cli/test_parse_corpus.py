@@ -1,7 +1,5 @@
 """``gramian parse`` of a corpus: what a user types, what is said, and what the machine may do meanwhile."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

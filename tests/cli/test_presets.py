@@ -1,7 +1,5 @@
 """One preset everywhere: what train finds, convert, eval, inspect and Python find too, and scores agree to the digit."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """``gramian train --rerank``: folds are trained, finished ones kept, and the model says that it has a reranker."""
 
-from __future__ import annotations
-
 import pytest
 
 from gramian.parsing.model_store import load_model

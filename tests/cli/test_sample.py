@@ -1,7 +1,5 @@
 """``gramian sample``: trees that can be read and parsed, the same for the same seed."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

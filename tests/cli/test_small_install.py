@@ -1,7 +1,5 @@
 """Parsing, search, conversion and scores need neither SciPy nor scikit-learn; commands that do name the extra."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

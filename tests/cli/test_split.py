@@ -1,7 +1,5 @@
 """``gramian split``: every tree in exactly one part, the same for the same seed."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

@@ -1,7 +1,5 @@
 """``gramian train``: every method on a small treebank, and every kind of bad input."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """Every line that the original EVALB printed, for the cases beside this file and for others at hand."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tiny random grammars and sentences, and the enumeration of all their derivations."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tiny treebanks with random latent tables, all their assignments of states, and grammars that sample trees with states."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ shares, those of merged children summed, so that the grammar without states stay
 k-means on what each state makes and where it stands.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import accumulate
 

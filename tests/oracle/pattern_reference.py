@@ -1,7 +1,5 @@
 """A slow evaluator of patterns: every relation is a statement about two nodes, checked for all pairs of nodes of a tree."""
 
-from __future__ import annotations
-
 import re
 
 from gramian.search.pattern import AllOf, AnyOf, Relation

@@ -1,7 +1,5 @@
 """The maximisation step in NumPy, rule by rule: what the kernels must equal byte for byte."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,7 +1,5 @@
 """Enumeration, plain Python and compiled code agree on tiny automata."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

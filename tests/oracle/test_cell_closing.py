@@ -1,7 +1,5 @@
 """A chart with closed cells = enumeration of the trees whose spans are open; with no tree in open cells, all cells open."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Enumeration = reference = kernel on random tiny grammars: Z, posteriors, counts; and no underflow."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Parsing under constraints = enumeration of the trees that satisfy them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from chart_cases import Case, ambiguous_case, binarised_tree, cases, enumerate_derivations, skeleton, words_of

@@ -1,7 +1,5 @@
 """Charts of split head-automata: enumeration of all projective trees = reference = kernel."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

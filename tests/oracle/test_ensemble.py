@@ -1,7 +1,5 @@
 """Several grammars as one: what they expect together is what enumeration of all their trees says."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace

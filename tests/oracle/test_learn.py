@@ -1,7 +1,5 @@
 """Enumeration = reference = kernel for trees whose states are hidden."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from unittest.mock import patch
 

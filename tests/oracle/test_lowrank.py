@@ -1,7 +1,5 @@
 """Rules of low rank: exact where nothing is approximated, and decompositions as good as tensorly's."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Merged states: the same grammar without states, and parameters that are ratios of expected counts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

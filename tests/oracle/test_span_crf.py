@@ -1,7 +1,5 @@
 """The span CRF against the enumeration of all trees, its readable reference, and finite differences."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

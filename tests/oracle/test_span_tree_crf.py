@@ -1,7 +1,5 @@
 """Sums over binary trees: enumeration = reference = kernel = torch, and gradients as finite differences have them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

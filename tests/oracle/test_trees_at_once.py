@@ -1,7 +1,5 @@
 """The best trees of several sentences at once are those of their forests, one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Model files that were made to hurt, under checksums that fit: each is refused in one sentence, or does no harm."""
 
-from __future__ import annotations
-
 import json
 import tracemalloc
 from functools import cache

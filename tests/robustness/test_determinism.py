@@ -1,7 +1,5 @@
 """Same seed, same bytes: on a second run, with one thread or process and with two; and threads that share a parser."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Ids, labels, words and names of files may hold anything: they forge no line, and no terminal obeys them."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

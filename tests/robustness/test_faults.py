@@ -1,7 +1,5 @@
 """What the machine may do to a command: no room on the disk, no home, a reader that goes away, no network, a kill."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

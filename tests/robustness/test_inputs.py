@@ -1,7 +1,5 @@
 """Inputs that once crashed a reader, or took it for ever; and new ones that are nearly right."""
 
-from __future__ import annotations
-
 import io
 import tracemalloc
 import warnings

@@ -1,7 +1,5 @@
 """Ctrl-C at any moment: one line, exit code 130, no traceback; and the same command goes on."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

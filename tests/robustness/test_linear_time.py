@@ -1,7 +1,5 @@
 """Reading text takes time linear in its length, whatever the text: checked by ratios of processor time within one run."""
 
-from __future__ import annotations
-
 import ast
 import gc
 import importlib

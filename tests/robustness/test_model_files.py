@@ -1,7 +1,5 @@
 """Model files of every kind: what once got through, old versions, and what loading may do to the machine."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Plain numba and linked kernels learn the same model, byte for byte, and give the same trees."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What is read may come from a pipe, be a bomb, or have the wrong type: nothing is lost, and one file never stops the others."""
 
-from __future__ import annotations
-
 import datetime
 import decimal
 import gzip

@@ -1,7 +1,5 @@
 """What asks for more than a machine has is refused in a sentence that names the limit, or bounded; and small things that once failed."""
 
-from __future__ import annotations
-
 import re
 import tracemalloc
 from functools import cache

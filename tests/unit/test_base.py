@@ -1,7 +1,5 @@
 """Every parameter of every estimator has a constraint, and ``fit`` refuses what breaks it, in one form of sentence."""
 
-from __future__ import annotations
-
 import importlib
 import logging
 import pkgutil

@@ -1,7 +1,5 @@
 """Threads that keep the order of a stream."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """``gramian.train``: the same bytes as the command, and clear words about what does not go together."""
 
-from __future__ import annotations
-
 import logging
 import sys
 

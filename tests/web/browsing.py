@@ -1,7 +1,5 @@
 """A headless Chromium, and what a visitor does with it."""
 
-from __future__ import annotations
-
 import shutil
 import threading
 from contextlib import contextmanager

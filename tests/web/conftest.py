@@ -1,7 +1,5 @@
 """Small models for the page: a grammar of a made-up English, a dependency parser and an automaton of its tags."""
 
-from __future__ import annotations
-
 import random
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Annotation: the answers of the server, and a browser that is used by keys alone, in two tabs, and with a server that is killed."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The JSON API: the results of Python, and the right answer to a wrong question."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Wrong questions, too large, too slow or too many: the right status, and the server stays up."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

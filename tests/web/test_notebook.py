@@ -1,7 +1,5 @@
 """Results draw themselves in a notebook, as they do on the page."""
 
-from __future__ import annotations
-
 import gramian
 
 

@@ -1,7 +1,5 @@
 """The page in a real browser: every feature is clicked through in headless Chromium."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The server on a real socket, and the command that starts it."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import signal

@@ -7,8 +7,6 @@ file is there is not done again, so that the nets can be learnt where there is a
 version and device give the same bytes.
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import sys

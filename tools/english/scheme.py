@@ -7,8 +7,6 @@ All four treebanks split hyphenated words (`HYPH`) except newswire, where both f
 subject, and interjections `ADVP` at times: models learn Penn's labels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Models of fewer words, so that the file stays small: words that text without trees showed a few times only."""
 
-from __future__ import annotations
-
 from collections.abc import Container
 from dataclasses import replace
 

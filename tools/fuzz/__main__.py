@@ -9,8 +9,6 @@ they check every index, into a folder of their own; with ``--seconds`` a parser'
 the inputs that crashed; ``--only`` runs one input again. Exits with 1 if there is a crash, a hang, or more than 1,024 MB.
 """
 
-from __future__ import annotations
-
 import argparse
 import faulthandler
 import json

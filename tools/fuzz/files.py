@@ -3,8 +3,6 @@
 Besides, what a text or a pattern may hold: words without end, tabs, expressions that make other engines hang.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

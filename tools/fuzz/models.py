@@ -3,8 +3,6 @@
 What is accepted is used: grammars parse with all decoders, lists of best trees, experts, pruning between the passes and drawn trees.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 import zlib

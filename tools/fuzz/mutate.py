@@ -1,7 +1,5 @@
 """Changes to bytes that bring out faults of readers: flips, cuts, repeats, splices, odd numbers, compression, encodings."""
 
-from __future__ import annotations
-
 import gzip
 import lzma
 import re

@@ -1,7 +1,5 @@
 """HTTP requests, byte by byte, to the real server on a socket of this machine."""
 
-from __future__ import annotations
-
 import json
 import logging
 import socket

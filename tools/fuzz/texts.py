@@ -1,7 +1,5 @@
 """Text formats: bracketed trees, CoNLL-U, PAutomaC and its relatives, tagged text, records, head rules, sentences, settings."""
 
-from __future__ import annotations
-
 import io
 import json
 import tempfile

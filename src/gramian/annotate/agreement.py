@@ -1,7 +1,5 @@
 """How far two annotators agree on the trees that both have finished."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

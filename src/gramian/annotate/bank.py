@@ -8,8 +8,6 @@ Every step replaces one small file atomically, so that a server that is killed l
 diff. Each file has a revision: a change names the revision that it was made from, and is refused if there is a newer one.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Edits of an annotation: each changes the tree at once, and decides what every later parse must respect."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

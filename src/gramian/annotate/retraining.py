@@ -1,7 +1,5 @@
 """Training on what is annotated so far, in seconds."""
 
-from __future__ import annotations
-
 import logging
 import warnings
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ A sentence is worth its expected errors times its diversity: how many of its phr
 calibrated confidences, and how new its words are compared with the sentences that are annotated already.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """A session of annotation: a bank, the parser of the moment, and all that annotators can do."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

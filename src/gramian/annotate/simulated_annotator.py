@@ -1,7 +1,5 @@
 """A simulated annotator, who corrects a tree until it is the gold tree, and counts actions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

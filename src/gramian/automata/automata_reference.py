@@ -1,7 +1,5 @@
 """The automata's dynamic programmes in plain Python: slow, readable, what the kernels are tested against."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ Gibbs chains compete (:mod:`gramian.automata.gibbs_chains`); the survivors and a
 the mixture weights that suit the held-out strings best, and are then run, or counted, on all strings.
 """
 
-from __future__ import annotations
-
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Functions of strings to extract automata from: a function in Python code, a network in an ONNX file, or a model of gramian."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import os

@@ -5,8 +5,6 @@ the one is sought that minimises ``1/2 sum over known cells of (Z - H)^2 + penal
 that were seen less often than `least` are unknown. The problem is convex, and solved by alternating directions.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

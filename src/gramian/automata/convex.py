@@ -5,8 +5,6 @@ times suffixes), minimises ``1/2 |H B - H_all|^2 + penalty sum of singular value
 ``initial = f(suffixes)``, ``A_s = B_s``, and `final` picks the empty suffix.
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, field
 from typing import Literal
 

@@ -12,8 +12,6 @@ frequencies of the moves. There are two ways:
 The automaton comes with the share of moves that go elsewhere than the model's own state vectors.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 

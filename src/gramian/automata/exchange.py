@@ -5,8 +5,6 @@ each state, how often strings end (``total_final``) and go on with a symbol (``t
 acceptor, of which a state accepts if most of the strings that end there are of type 1. Acceptors are automata that weigh strings 0 or 1.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

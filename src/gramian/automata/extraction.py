@@ -5,8 +5,6 @@ prefixes and suffixes of that string join the basis. :func:`extract_acceptor` le
 exactly, by Angluin's L* with the counterexamples of Rivest and Schapire (1993); probes stand for the equivalence query.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

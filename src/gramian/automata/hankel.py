@@ -5,8 +5,6 @@ where u ends at a cut and v begins there, ``uv`` occurs. So a block is a product
 matrices, of cuts by prefixes and of cuts by suffixes, and compiled code only has to find the matches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

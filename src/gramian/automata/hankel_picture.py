@@ -1,7 +1,5 @@
 """Pictures of Hankel matrices: a row for each prefix u, a column for each suffix v, the darker the larger f(uv); and singular values."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gramian.automata.automaton_picture import svg, svg_text

@@ -1,7 +1,5 @@
 """Learning by the name of a method: each is an estimator whose parameters are the settings of ``gramian wfa train``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal

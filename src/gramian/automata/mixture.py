@@ -4,8 +4,6 @@ A mixture of PNFAs is the PNFA with their states side by side (:meth:`Mixture.to
 score strings in a fraction of the time.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 

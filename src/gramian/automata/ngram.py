@@ -5,8 +5,6 @@ smoothing, the longest context seen decides alone, which for order 2 is the bigr
 symbol of its context, and STOP is predicted as symbols are.
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Expectation maximisation for probabilistic automata: Baum-Welch with final weights (Balle et al. 2014)."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import KW_ONLY, field
 from typing import Literal

@@ -9,8 +9,6 @@ References: Hadrien Glaude and Olivier Pietquin (2016), PAC learning of probabil
 Animashree Anandkumar, Daniel Hsu and Sham Kakade (2012), A method of moments for mixture models and hidden Markov models, COLT.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, field

@@ -4,8 +4,6 @@ The square roots of the frequencies of strings are what the spectral method fact
 is an automaton of ``n (n + 1) / 2`` states, all of whose weights of strings are at least zero. Divided by their sum it is a distribution.
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, field, replace
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The estimator of recurrent models: strings in, a network that runs without PyTorch out."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import KW_ONLY, field
 from typing import Any

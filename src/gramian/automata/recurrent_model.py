@@ -5,8 +5,6 @@ states. It is a distribution over strings without a finite number of states, so 
 of it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

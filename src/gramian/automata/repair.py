@@ -6,8 +6,6 @@ operators, as combinations of the clusters' centres with weights >= 0. Clusterin
 strings (what Narayan and Cohen 2015 do for grammars); it is the better start for EM.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the learners of sequence models share: parameters declared as fields, training strings in, ``model_`` out, and a score."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self

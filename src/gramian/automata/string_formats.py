@@ -4,8 +4,6 @@ A PAutomaC (or SPiCe) file opens with the number of strings and the size of the 
 symbols, integers from 0. A plain file has one string a line, symbols separated by blanks; an empty line is the empty string.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain

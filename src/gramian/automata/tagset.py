@@ -3,8 +3,6 @@
 Balle et al. (2014) learn automata of both: 45 tags as the treebank has them, and these twelve.
 """
 
-from __future__ import annotations
-
 _PENN = {
     ".": "# $ '' `` , . : -LRB- -RRB- ( ) -LCB- -RCB- -LSB- -RSB- HYPH NFP",
     "ADJ": "JJ JJR JJS AFX",

@@ -4,8 +4,6 @@ A backend serves grammars that have the same rules and so share one coarse chart
 forest over pruning to the fine pass, sentence by sentence, in one call for some sentences.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import accumulate

@@ -4,8 +4,6 @@ A cell of several words is open or closed for complete constituents, and for int
 a whole sentence are always open. A sentence that a grammar cannot derive with its open cells is parsed with all cells open.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Protocol

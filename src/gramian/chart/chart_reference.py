@@ -6,8 +6,6 @@ posteriors, with maxima the best derivation, with ones for weights the number of
 ``(phrase, tag)`` over one word.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias

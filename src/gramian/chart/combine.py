@@ -12,8 +12,6 @@ their posteriors of labels, since a label over a span means the same to all. Way
 ====================  ==================================================================================
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable

@@ -16,8 +16,6 @@ Tsujii 2005; Petrov & Klein 2007):
 :mod:`gramian.chart.decode_reference` has the same in plain Python.
 """
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import numpy as np

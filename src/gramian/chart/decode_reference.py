@@ -15,8 +15,6 @@ decoder               of an item                                  of an edge    
 ====================  ==========================================  ===================  =================
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf, log

@@ -4,8 +4,6 @@ These need the rule tensors, whereas other decoders need posteriors only. A deri
 along the edges of the forest, so that what pruning left out has no probability.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from threading import Lock

@@ -1,7 +1,5 @@
 """The best k trees of a forest, found lazily (Huang & Chiang 2005, algorithm 3)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush
 from itertools import islice

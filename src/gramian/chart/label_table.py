@@ -1,7 +1,5 @@
 """The treebank's labels in the symbols of a binarised grammar."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple

@@ -5,8 +5,6 @@ is all that is loaded of them when it runs.
 Exit codes: 0 done, 1 done with failures in strict mode, 2 usage or bad input, 130 interrupted.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import sys

@@ -1,7 +1,5 @@
 """``gramian compress``: a model whose rules are of low rank, smaller and faster (Cohen and Collins 2012)."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import typer

@@ -1,7 +1,5 @@
 """Options that several commands share, so that they are written, and mean, the same everywhere."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial

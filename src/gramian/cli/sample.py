@@ -1,7 +1,5 @@
 """``gramian sample``: trees drawn from a grammar."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import typer

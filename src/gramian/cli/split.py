@@ -1,7 +1,5 @@
 """``gramian split``: a treebank cut into train, dev and test."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from itertools import accumulate, pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Syntactic complexity of documents: counts and indices of their trees, with intervals from sampled trees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Lu, X. (2010): Automatic analysis of syntactic complexity in second language wri
 patterns are written for Penn-style trees below a node ROOT; heads are those of Collins.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

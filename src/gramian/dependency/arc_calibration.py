@@ -4,8 +4,6 @@ Marginals come from weights that were fitted to the training trees, so that they
 is trained without a tenth of the trees shows by how much.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

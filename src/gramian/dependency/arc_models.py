@@ -6,8 +6,6 @@ log-likelihood of the training trees; the gradient of an arc is its presence in 
 Relations come from a classifier of arcs, trained on the gold trees.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ previous and next sisters b and a, and the grandparent u. "dir" is the direction
 "left" whether x precedes m.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from gramian.loglinear.hashing import PACKED, templates

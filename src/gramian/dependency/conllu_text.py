@@ -1,7 +1,5 @@
 """Running text as CoNLL-U sentences: words, multiword tokens and spacing, without annotation."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Model files of dependency parsers: grammars and tables of weights as arrays, all names in the header."""
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import fields, replace

@@ -6,8 +6,6 @@ keyed by direction, first and last position; those with all modifiers of their h
 may still grow are trapezoids.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

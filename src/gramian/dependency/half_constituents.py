@@ -6,8 +6,6 @@ their partition may not be positive. Then `decode` averages their marginals, cli
 without such a grammar it uses them unchanged, as published.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Literal, NamedTuple
 

@@ -4,8 +4,6 @@ Deterministic baselines, EM and the spectral method of Balle, Carreras, Luque & 
 of their direction that is trained on the sequences of all heads.
 """
 
-from __future__ import annotations
-
 import logging
 from typing import Literal
 

@@ -4,8 +4,6 @@ The calibration of confidences, the net and its weights are fitted to such score
 are too good.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product

@@ -1,7 +1,5 @@
 """Edit rules that turn a form into its lemma: which characters to cut and to add at either end, and whether to lower the case."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

@@ -4,8 +4,6 @@ One classifier predicts the three tags together, since they constrain each other
 the parts of a class are the tags, each feature, and the whole combination. A second one chooses the edit rule of the lemma.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

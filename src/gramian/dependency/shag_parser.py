@@ -1,7 +1,5 @@
 """The estimator of dependency parsers, :class:`SHAGParser`, with the interface of scikit-learn."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, field

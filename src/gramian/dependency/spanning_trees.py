@@ -1,7 +1,5 @@
 """The maximum spanning tree of arcs, whether or not arcs cross (Chu & Liu 1965, Edmonds 1967; McDonald et al. 2005)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gramian.dependency.split_head_automata import Array, Symbols

@@ -4,8 +4,6 @@ The candidates of a frequent word are the classes that it had in training. Those
 with the same ending, from long endings to short ones, and with the same shape.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Application of edit scripts to trees."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

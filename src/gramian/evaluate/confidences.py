@@ -4,8 +4,6 @@ The expected calibration error (Naeini, Cooper and Hauskrecht 2015; Guo et al. 2
 confidence and the share of correct brackets. Brier score and log loss also measure how sharp confidences are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Scores of trees in Chomsky normal form, as implementations of L-PCFGs report them that never undo the binarisation."""
 
-from __future__ import annotations
-
 from gramian.evaluate.parameters import Parameters
 from gramian.trees import Tree
 from gramian.trees.binarise import binarise

@@ -6,8 +6,6 @@ length t makes t + 1 events: each symbol given what stands before it, and STOP a
 section 5).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

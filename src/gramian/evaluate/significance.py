@@ -5,8 +5,6 @@ per output, of shape ``(sentences, 2)``: the numerator and denominator of each s
 Tibshirani (1993, chapter 16), Koehn (2004) and Noreen (1989, chapter 2).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

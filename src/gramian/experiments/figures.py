@@ -1,7 +1,5 @@
 """Figures by matplotlib: one way to draw them all, as SVG for the report and PNG for slides."""
 
-from __future__ import annotations
-
 import io
 import re
 from importlib.resources import as_file, files

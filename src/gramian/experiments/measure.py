@@ -1,7 +1,5 @@
 """One run of a constituency experiment: learn from some trees, parse others, score; with processor time."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Sequence

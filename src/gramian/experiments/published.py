@@ -1,7 +1,5 @@
 """What papers print, to be shown beside what an experiment finds."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """Run a plan: finished runs are saved, so that an interrupted experiment resumes; then files and the report are written."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The estimator of classifiers of chart cells."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import KW_ONLY, replace
 from itertools import chain

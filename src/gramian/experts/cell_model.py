@@ -4,8 +4,6 @@ Roark & Hollingshead (2008) close the words where constituents of several words 
 cells, from the words and tags around both ends. This is the latter: a log-linear model with hashed features.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ They come from the forest that the model's grammars and expert made together. Ha
 those with the highest product of rules: trees that differ in more than their least certain bracket.
 """
 
-from __future__ import annotations
-
 import base64
 import zlib
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ Rules with their ancestors and heads, n-grams of children, pairs and triples of 
 the right, the weight of phrases and their neighbours, parallel conjuncts, and the paths between neighbouring words.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Weights make a distribution over the candidates. As for charts, what is wanted i
 expected to have most brackets right (Goodman 1996), under this distribution and under the base model together.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

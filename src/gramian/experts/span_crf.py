@@ -6,8 +6,6 @@ treebank's trees among those that a coarse grammar leaves; the gradient of an it
 minus its posterior, so that inside-outside over pruned forests is all that training needs.
 """
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import KW_ONLY
 from typing import Any, NamedTuple, Self

@@ -1,7 +1,5 @@
 """The trees a sentence may have: what the coarse chart leaves, with the right tree put in where it is known."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Sums over the trees of a forest as the equations have them: plain Python, slow, readable, the oracle of the kernels."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

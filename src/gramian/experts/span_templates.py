@@ -4,8 +4,6 @@ A value is a view (:data:`gramian.loglinear.word_views.VIEWS`: w word, f form, x
 word: those before b and after a a span, its first f and its last e, those before m and after n a split point, or a word w itself.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ All figures but the examples are exact: rules are those of the original trees, f
 intermediate symbols of binarisation, with the states of their parts summed out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches

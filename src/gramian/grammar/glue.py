@@ -4,8 +4,6 @@ The grammar gains a root that stands over any sequence of its phrases and tags, 
 parts are preferred. A sequence is closed by an extra word, which keeps the number of new rules small.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, TypeVar
 

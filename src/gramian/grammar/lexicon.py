@@ -3,8 +3,6 @@
 Scores are ``P(tag, state | word) / P(tag, state)``, which is the emission probability up to the word's own frequency.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

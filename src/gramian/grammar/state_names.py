@@ -3,8 +3,6 @@
 It is read off a :class:`gramian.grammar.describe.StateDescription`, and no surer than the shares that stand there.
 """
 
-from __future__ import annotations
-
 import re
 
 from gramian.grammar.describe import StateDescription

@@ -4,8 +4,6 @@ A node draws a rule from P(rule | symbol, state), then the states of its childre
 draws a known word from P(word | tag, state), proportional to P(tag, state | word) P(word).
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator
 

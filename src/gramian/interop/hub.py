@@ -3,8 +3,6 @@
 A repository of the Hub, or a folder in its layout, has the model as ``model.grammar`` and a model card as ``README.md``.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """What was made of keys met before, up to so many and so many bytes: a flood of new or of very long words does not fill the memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from dataclasses import is_dataclass
 from typing import Any, TypeVar

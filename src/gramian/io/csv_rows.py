@@ -1,7 +1,5 @@
 """Columns of CSV and TSV files, read one row at a time."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator, Sequence
 from itertools import islice

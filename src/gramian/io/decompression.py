@@ -3,8 +3,6 @@
 No input makes a reader hold more than one buffer and the window of the format. A file that grows beyond all measure is refused.
 """
 
-from __future__ import annotations
-
 import io
 import lzma
 import zlib

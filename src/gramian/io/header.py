@@ -1,7 +1,5 @@
 """What a model file says of itself, read without the rest of it, and without numpy."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Any, TypedDict

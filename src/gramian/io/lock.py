@@ -3,8 +3,6 @@
 The system releases such a lock when its holder ends, however it ends, so there are no stale locks to recognise.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import time

@@ -1,7 +1,5 @@
 """What gramian runs on: versions of packages and the processor; and memory that is given back."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import platform

@@ -5,8 +5,6 @@ is made of these (:func:`register`). Loading runs no code from the file. Whateve
 it is read back before it is written. ``docs/reference/models.md`` describes the formats.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

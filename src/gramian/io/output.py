@@ -8,8 +8,6 @@
 5. Devices and pipes are written to and never replaced (:func:`is_written_through`); ``-`` is stdout.
 """
 
-from __future__ import annotations
-
 import errno
 import io
 import os

@@ -4,8 +4,6 @@ Every reader of gramian gets its lines from :func:`open_text` or :class:`TextLin
 archive, a binary file or an endless line mean the same everywhere.
 """
 
-from __future__ import annotations
-
 import codecs
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """Output of a command that resumes after an interruption: finished records are kept in a hidden file beside it."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -4,8 +4,6 @@ Fields with a default may be missing. Fields that are not declared are ignored i
 may add some. What the types of single fields cannot say, a dataclass checks in ``__post_init__`` by a ValueError.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, TypeAlias, TypeVar, is_typeddict
 
 import msgspec

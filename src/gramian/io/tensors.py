@@ -4,8 +4,6 @@ What is read back follows the type hints of the dataclasses: nothing else can be
 becomes larger than the tensors in the file stand for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache

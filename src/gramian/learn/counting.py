@@ -1,7 +1,5 @@
 """Counts of productions with states, when every node's states are known or guessed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import reduce
 

@@ -5,8 +5,6 @@ with another start). Smoothing happens inside the maximisation step, so the like
 step; without smoothing it does.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import logging

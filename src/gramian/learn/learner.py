@@ -1,7 +1,5 @@
 """What all learners of grammars share, the maximisation step among it, and the simplest of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self, TypeAlias, get_args

@@ -9,8 +9,6 @@ The paper looks at one pair of features at a time; here the features of a node a
 what it would say alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import Any

@@ -5,8 +5,6 @@ these towards independent children, these towards each child's own shares; and e
 the end a state borrows a little from its sisters (Petrov et al. 2006).
 """
 
-from __future__ import annotations
-
 from functools import reduce
 
 import numpy as np

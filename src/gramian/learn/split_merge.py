@@ -1,7 +1,5 @@
 """Split, refine, merge, smooth (Petrov et al. 2006): states grow by splitting; splits whose merge costs little likelihood are undone."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import KW_ONLY
 from functools import reduce

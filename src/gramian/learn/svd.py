@@ -1,7 +1,5 @@
 """The only place that knows a singular value decomposition of sparse cross-covariances."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ Equations as in Matsuzaki et al. (2005): inside vectors bottom-up, outside vecto
 is outside times parameter times inside, divided by the probability of the tree.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from gramian.learn.tables import LatentTables

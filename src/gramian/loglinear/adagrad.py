@@ -1,7 +1,5 @@
 """Stochastic gradient ascent with AdaGrad (Duchi, Hazan and Singer 2011), averaged over all steps."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -4,8 +4,6 @@ The hash of a feature mixes a sum of products: the template's number and its val
 around one position of a sentence are summed once, and a feature of several positions adds these sums.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Views of the words of a sentence for feature templates: rows of numbers with two columns of padding on either side."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterable, Sequence
 

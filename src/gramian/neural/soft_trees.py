@@ -5,8 +5,6 @@ the net's needs only the teacher's marginals ``q``: ``log Z - sum_s q(s) score(s
 With all ``q`` zero or one this is the loss of a tree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The layer over spans while learning: sums of two fenceposts, normalised, cut at 0, some units left out."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

@@ -7,8 +7,6 @@ over the same slices backwards and gives the marginals, which are the gradient o
 without torch.
 """
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from typing import Any
 

@@ -6,8 +6,6 @@ Outside values are pulled from wider spans, not pushed to narrower ones, so that
 
 # mypy: ignore-errors
 
-from __future__ import annotations
-
 import torch
 import triton
 import triton.language as tl

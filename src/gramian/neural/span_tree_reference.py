@@ -1,7 +1,5 @@
 """Sums over binary trees as the equations have them: plain Python, slow, readable, the oracle of torch and of the kernels."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -5,8 +5,6 @@ directions in which the two views agree most (canonical correlations) tell class
 even, and a word's vector is its row of the left singular vectors, of length one.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 

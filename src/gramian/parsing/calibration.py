@@ -5,8 +5,6 @@ regression on the logarithms of a posterior and of what it lacks to one, mends b
 has not seen; see :mod:`gramian.training.calibrate`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite

@@ -5,8 +5,6 @@ than the best tree is requested, the device fills the charts and the CPU does th
 go to :mod:`gramian.parsing.fallbacks`, one by one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeAlias, TypeGuard

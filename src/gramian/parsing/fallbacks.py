@@ -6,8 +6,6 @@ side by side. ``status`` says which. The cost of an attempt is estimated from th
 do not depend on how busy the machine is.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import astuple, replace

@@ -4,8 +4,6 @@ A package offers a model of a language with an entry point of the group ``gramia
 package, which holds a file ``model.grammar``.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ and memory, with what pruning leaves, which grows with the number of spans. ``be
 cost.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf

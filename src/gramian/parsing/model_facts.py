@@ -1,7 +1,5 @@
 """What there is to know about a model file, and models made smaller: all their grammars with rules of low rank, and the error of that."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace

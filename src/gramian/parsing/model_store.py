@@ -4,8 +4,6 @@ Every array of a grammar is a tensor, every tuple of strings a tensor of UTF-8 b
 reranker are stored as their modules say (:data:`_MODULES`). ``docs/reference/models.md`` describes the format.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable

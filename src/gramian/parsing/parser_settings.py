@@ -1,7 +1,5 @@
 """The settings of ``gramian parse``: the parameters of :class:`gramian.Parser`, and how a corpus is read and written."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, get_args

@@ -1,7 +1,5 @@
 """What the words of a sentence may be: the lexicon's scores, remembered, and tags that come from outside."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple

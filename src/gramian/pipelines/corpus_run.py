@@ -5,8 +5,6 @@ holds the lock of the output. Inputs are looked at one after the other, as there
 on how many there are nor on how large they are.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The progress of a corpus, read from the documents in its output."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """The files that arguments stand for: files, folders, patterns with ``*``, lists of such (``@files.txt``), and URLs."""
 
-from __future__ import annotations
-
 import glob
 import os
 import re

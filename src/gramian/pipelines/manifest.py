@@ -1,7 +1,5 @@
 """Documents beside the results of a corpus: the record of the run, plans and manifests; and which shards are to be parsed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Parquet files, read in batches and decoded one row at a time."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO

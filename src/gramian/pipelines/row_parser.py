@@ -1,7 +1,5 @@
 """Texts in rows, parsed batch by batch where they are: in Dask, Ray, Spark, Hugging Face datasets, polars, DuckDB or pandas."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import tee

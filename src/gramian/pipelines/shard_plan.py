@@ -4,8 +4,6 @@ Cuts lie between sentences: between lines, empty lines, sentences of CoNLL-U, or
 places in bytes, of tables numbers of rows. What a reader must know of all that lies before, the number of the line say, goes with each cut.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator

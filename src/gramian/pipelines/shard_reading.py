@@ -1,7 +1,5 @@
 """The sentences of a shard: each with its document and its place there."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -4,8 +4,6 @@ What is written goes to a file of its own below ``.partial``, which the command 
 wakes later, harms nothing. A parser is loaded once in every process.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What is written of a shard: trees in brackets, JSON objects, a Parquet table, or dependencies in CoNLL-U."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re

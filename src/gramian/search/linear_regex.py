@@ -4,8 +4,6 @@ The engine is RE2. What needs backtracking (backreferences, lookahead, lookbehin
 ASCII, as in Tregex; ``\pL`` and the like are classes of Unicode.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

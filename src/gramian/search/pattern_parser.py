@@ -1,7 +1,5 @@
 """The parser of patterns in the notation of Tregex and tgrep2."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

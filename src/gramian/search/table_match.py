@@ -4,8 +4,6 @@ A relation is evaluated from its targets: for ``<``, the parents of the target n
 pattern and the number of nodes, not on the number of partial matches. :mod:`gramian.search.tree_match` is the reference.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypeAlias
 

@@ -1,7 +1,5 @@
 """Readers of stored trees: shards of a parsed corpus (JSON lines, Parquet, brackets) and treebanks, as bracket texts with positions."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The workers of a Dask cluster, as many as there are at the moment; Dask itself gives the tasks of lost ones to others."""
 
-from __future__ import annotations
-
 import logging
 from asyncio import CancelledError
 from collections.abc import Callable

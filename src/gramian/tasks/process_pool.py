@@ -1,7 +1,5 @@
 """Processes of this machine that work on tasks, each with a pipe of its own: one that dies, or is stopped, costs the task it had."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import socket

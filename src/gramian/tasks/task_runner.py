@@ -5,8 +5,6 @@ of it. What all tasks share, a treebank say, is sent once to every worker. With 
 one rename: what was finished is never done again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

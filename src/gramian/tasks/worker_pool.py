@@ -1,7 +1,5 @@
 """Tasks given out to workers, whoever these are, as they become free: lost ones again, late ones twice."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter, deque
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ A grammar knows words as they stand in sentences. In a headline (``Museum to Reo
 look like names. The counts of a lexicon tell how a word is usually spelt. Only lines in which several words are spelt otherwise change.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ CoNLL-U has the original spacing (``SpaceAfter=No``) and contractions. For trees
 print, and the conventions of treebanks (``parce_que``, ``vetur$ $inn``, ``de a`` for ``da``) are undone for each language.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Guess the language of a sentence by its script and its function words."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

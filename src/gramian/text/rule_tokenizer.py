@@ -4,8 +4,6 @@ Contractions are split (``do n't``, ``dog 's``), punctuation marks are tokens, a
 apostrophes, and a period is split off at the end of the text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple

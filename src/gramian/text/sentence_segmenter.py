@@ -5,8 +5,6 @@ a positive score is a boundary. An empty line always is one. A single line break
 next word would have fitted on the line. Scripts without spaces are split behind their full stops.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The part of a model that turns text into sentences and words; at most one paragraph of running text is in memory."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

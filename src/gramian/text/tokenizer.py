@@ -6,8 +6,6 @@ expanded (``da``: ``de a``) and the compounds of the treebank joined (``parce_qu
 The time is linear in the length of the text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields

@@ -5,8 +5,6 @@ without one fold, parse it, and what they get right there gives the curves (:mod
 of the model that was learnt from all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter

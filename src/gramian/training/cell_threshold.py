@@ -1,7 +1,5 @@
 """A classifier of chart cells for a model, with the highest threshold that costs next to no F1 on held-out trees."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import replace
 

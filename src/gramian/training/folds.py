@@ -4,8 +4,6 @@ The treebank is cut into folds, and for a fold the same members are trained on a
 on each fold, is an independent task: resumable, in processes or on a cluster.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """How papers train, prune, decode and score, so that each can be repeated by name; what a paper leaves open has gramian's default."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple

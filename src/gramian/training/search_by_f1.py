@@ -5,8 +5,6 @@ texts of different kinds, and numbers of states that suit the last text need not
 independent task; a worker decomposes the treebank once.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache

@@ -3,8 +3,6 @@
 Each distinct token is looked up once in a dictionary; kernels get one int32 per token.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

@@ -5,8 +5,6 @@ nothing about that node. The set ``paper`` follows Cohen et al. (2013), ``thesis
 reimplementation, ``plain`` the same with outside features joined to those below them; ``rich`` adds words and neighbouring tags.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 from typing import Literal

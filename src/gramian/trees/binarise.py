@@ -5,8 +5,6 @@ Every node of a binarised tree has two children, or is a preterminal, or is a ph
 how labels are composed is described in :mod:`gramian.trees.labels`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeAlias
 

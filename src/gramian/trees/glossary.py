@@ -3,8 +3,6 @@
 The text is in ``labels.glossary``, next to this file; the page, the command line and the documentation read it from here.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from importlib.resources import files

@@ -12,8 +12,6 @@ treebank they are percent-escaped, so that every label can be taken apart again:
 ==================  ==========================================================================================
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Trees drawn with line characters, for terminals: one word a line, read from left to right."""
 
-from __future__ import annotations
-
 from gramian.trees.tree import Tree
 
 _DEEPEST = 40  # levels of lines drawn; below them, lines start further right than a terminal is wide

@@ -3,8 +3,6 @@
 Lifting follows Nivre and Nilsson (2005), without their encoding of where an arc was lifted from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

@@ -4,8 +4,6 @@ To add a scheme, add a record to :data:`SCHEMES`. Data that belong to it are fil
 (``NAME.heads``) and sections of ``labels.glossary`` named after the scheme.
 """
 
-from __future__ import annotations
-
 import io
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Statistics of a treebank before training: counts, labels, lengths, and unusual labels with their lines."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Lines of tokens with spaces between, and of token/TAG pairs."""
 
-from __future__ import annotations
-
 from gramian.errors import InputError
 from gramian.trees.tree import SPACE
 

@@ -1,7 +1,5 @@
 """The tab in which people annotate: fields of a request to a session of annotation, and its views to JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any

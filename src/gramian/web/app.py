@@ -4,8 +4,6 @@ Questions are answered in a few threads, so that a long sentence holds up nobody
 of the API is JSON; a wrong question gets ``{"error": ...}`` with what to try.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """Inside one sentence: the labels a grammar expects over a span, the states of a node, the rules below it."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Sequence
 from dataclasses import replace

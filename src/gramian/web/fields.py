@@ -1,7 +1,5 @@
 """The fields of a request, each checked when it is read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

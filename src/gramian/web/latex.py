@@ -1,7 +1,5 @@
 """Trees as LaTeX, for the ``forest`` package."""
 
-from __future__ import annotations
-
 import re
 
 from gramian.trees import Tree

@@ -1,7 +1,5 @@
 """Many trees at once: the sentences of a text, and a treebank that was pasted; each answer has a few, and says where to go on."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gramian.errors import InputError

@@ -1,7 +1,5 @@
 """The application on a socket: uvicorn, with a limit on how long a request line and its headers may take."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import sys

@@ -4,8 +4,6 @@ Trees, confidences and scores are those of :meth:`gramian.Parser.parse`; nothing
 pictures.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import log

@@ -3,8 +3,6 @@
 Reading a symbol's states takes a moment, so that those of frequent symbols are read ahead, in a thread of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Trees and parses as JSON holds them, and what differs between two trees."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import isfinite

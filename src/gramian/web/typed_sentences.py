@@ -1,7 +1,5 @@
 """What people type, as the parser takes it: text, tokens, tokens with tags, or a tree in brackets."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

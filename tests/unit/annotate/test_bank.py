@@ -1,7 +1,5 @@
 """Banks on disk: nothing is lost, nothing is overwritten unseen, and broken files are named."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Edits of trees, checked against trees written by hand."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Bases of Hankel blocks against plain counting."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Automata of other tools: what is written is read back as the same function, and by the other tool too."""
 
-from __future__ import annotations
-
 import io
 import json
 from itertools import pairwise

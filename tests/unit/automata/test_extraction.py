@@ -1,7 +1,5 @@
 """Automata of black boxes: exact where the function is an automaton, minimal where it is a language, measured where it is neither."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

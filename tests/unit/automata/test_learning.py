@@ -1,7 +1,5 @@
 """Learners: what they promise about likelihood, validity and repeatability."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import clone

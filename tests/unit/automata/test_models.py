@@ -1,7 +1,5 @@
 """Deterministic automata, n-grams, mixtures, and what is made of them: DFA approximations, DOT, OpenFST, pictures."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import xml.etree.ElementTree as ElementTree

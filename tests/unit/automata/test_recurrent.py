@@ -1,7 +1,5 @@
 """The recurrent model: the same numbers as PyTorch's LSTM, a distribution, and a file that is read back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Completion of Hankel blocks, quadratic automata and convex learning, on functions that are known."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Guesses of posteriors, by which the coarse chart is pruned: sums over chains of tags around a phrase."""
 
-from __future__ import annotations
-
 from itertools import pairwise, product
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Measures of complexity: by hand, against the definitions of patterns, with intervals, and the command."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

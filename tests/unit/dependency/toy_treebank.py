@@ -1,7 +1,5 @@
 """Sentences made by a small hand-written grammar, with their dependency trees."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gramian.trees import Sentence, Token

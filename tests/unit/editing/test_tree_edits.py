@@ -1,7 +1,5 @@
 """Every operation of edit scripts, by hand; what scripts may not do; and the command."""
 
-from __future__ import annotations
-
 import pytest
 
 from gramian import edit_trees

@@ -1,7 +1,5 @@
 """Confidences against outcomes: figures worked out by hand, and which nodes of a tree count."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

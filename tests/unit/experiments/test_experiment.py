@@ -1,7 +1,5 @@
 """A plan, its runs, and what is written: on a recipe that only adds numbers up, so that every figure is known."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """What figures show: marks where points stand, legends beside the lines, baselines unlike published figures."""
 
-from __future__ import annotations
-
 import re
 from xml.etree import ElementTree
 

@@ -1,7 +1,5 @@
 """Decoding with many models as published: a choice among own trees within schemes, the most covered tree across them."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Every recipe runs on a small made-up treebank and finds what it must."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

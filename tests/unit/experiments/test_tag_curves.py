@@ -1,7 +1,5 @@
 """Curves of error against states, and the tags they are drawn for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The classifier of chart cells: what it learns, how it is stored, and how models parse with it."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import replace
 

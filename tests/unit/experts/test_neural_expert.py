@@ -1,7 +1,5 @@
 """Neural experts: learning needs torch, and is repeatable; running needs none, and says the same."""
 
-from __future__ import annotations
-
 import itertools
 import logging
 import subprocess

@@ -1,7 +1,5 @@
 """Trees as arrays, their features and counts: kernels agree with what plain code reads off tree objects."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 

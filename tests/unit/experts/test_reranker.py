@@ -1,7 +1,5 @@
 """Learning to rerank: the gradient of the likelihood, what is learnt, and how a parser uses it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

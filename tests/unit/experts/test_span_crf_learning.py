@@ -1,7 +1,5 @@
 """The span CRF as an estimator: what it learns, its forests, its model file."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import fields, replace
 

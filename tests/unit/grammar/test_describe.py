@@ -1,7 +1,5 @@
 """Descriptions of states, against what the hand-written grammar says and against counts of trees."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tiny_grammar import COUNT, STATE_PRIOR, SYMBOLS, TAG_OF, emission, tiny_grammar

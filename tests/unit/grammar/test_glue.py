@@ -1,7 +1,5 @@
 """Glued grammars: every sentence has a tree, whatever form the rules have."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

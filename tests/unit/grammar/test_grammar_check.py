@@ -1,7 +1,5 @@
 """The check of a grammar: the one written by hand is whole, and every fault has a name."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

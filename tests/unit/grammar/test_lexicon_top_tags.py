@@ -1,7 +1,5 @@
 """The most probable tag of a word, which tells about words that look like it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Grammars with rules of low rank: gates, sums, ranks, shared products, and what the theorem guarantees."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import log, sqrt
 

@@ -1,7 +1,5 @@
 """States in one line."""
 
-from __future__ import annotations
-
 import pytest
 
 from gramian.grammar.describe import Share, StateDescription

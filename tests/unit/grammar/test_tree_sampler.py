@@ -1,7 +1,5 @@
 """Sampling: what is drawn is what the grammar's tables say, for each seed the same."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from itertools import islice

@@ -1,7 +1,5 @@
 """Trimming: small cells go, the probabilities of rules stay."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

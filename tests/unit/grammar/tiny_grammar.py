@@ -3,8 +3,6 @@
 Run as a script it writes the model file of the current format into ``fixtures/``; files of older formats stay.
 """
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Models in the layout of the Hub: saved with a card, loaded from a folder and from the Hub's cache, without a network."""
 
-from __future__ import annotations
-
 import shutil
 from types import SimpleNamespace
 

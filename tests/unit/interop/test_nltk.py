@@ -1,7 +1,5 @@
 """nltk.Tree both ways, against nltk's own reader."""
 
-from __future__ import annotations
-
 import nltk
 import pytest
 from hypothesis import given

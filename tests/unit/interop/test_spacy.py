@@ -1,7 +1,5 @@
 """The spaCy component in real pipelines: tokens stay, every sentence has its tree, attributes agree with the parser."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

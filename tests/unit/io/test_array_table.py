@@ -1,7 +1,5 @@
 """The table of what kernels rely on: it has every array of every part, and each row refuses what is not so."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from typing import get_type_hints
 

@@ -1,7 +1,5 @@
 """CSV and TSV: one row at a time, faults with their lines."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

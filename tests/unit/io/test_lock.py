@@ -1,7 +1,5 @@
 """One process at a time writes an output."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What is written: whole or not at all, with the mode it had, through links, and nothing that holds something without force."""
 
-from __future__ import annotations
-
 import ast
 import gzip
 import os

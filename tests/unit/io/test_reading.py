@@ -1,7 +1,5 @@
 """The one reader of text: what is refused, with which words, and within which limits."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import lzma

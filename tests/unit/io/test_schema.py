@@ -1,7 +1,5 @@
 """Documents that are read back: what fits is read, and anything else is refused by field."""
 
-from __future__ import annotations
-
 import ast
 import json
 from dataclasses import asdict, dataclass, field

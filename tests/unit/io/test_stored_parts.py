@@ -1,7 +1,5 @@
 """What model files are made of: strings and weights as tensors, and the checksum over all."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

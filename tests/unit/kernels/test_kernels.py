@@ -1,7 +1,5 @@
 """Kernels of a small package: compiled code is kept, always that of today's sources, and comes from trusted places only."""
 
-from __future__ import annotations
-
 import ast
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Spectral clustering: latent states are found again, and counted as they should be."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

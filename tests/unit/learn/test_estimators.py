@@ -1,7 +1,5 @@
 """Learners as scikit-learn estimators: parameters, reproducibility, EM from any start."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """Trees on disk count as if they were in memory, wherever only counts and expectations matter."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose

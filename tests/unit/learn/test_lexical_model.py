@@ -1,7 +1,5 @@
 """Words and tags: known, rare, unknown and never-heard-of words."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Observable operators: exact on exact moments, consistent, smoothed as the paper says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from learn_cases import ToyGrammar, tree_values

@@ -1,7 +1,5 @@
 """Pivots, mixtures and the convex problem, each against what is known."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import sparse
 

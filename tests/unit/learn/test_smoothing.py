@@ -1,7 +1,5 @@
 """Latent counts to probabilities: sums, relative frequencies, and where shrinkage leads."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import smoothing_in_numpy

@@ -1,7 +1,5 @@
 """Splitting and merging states: counts are kept, equal states cost nothing to merge, losses are those of the likelihood."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from learn_cases import big_case, sentences

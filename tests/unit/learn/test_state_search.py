@@ -1,7 +1,5 @@
 """The search over numbers of states finds an optimum that is known, goes on where it was, and does not depend on threads."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

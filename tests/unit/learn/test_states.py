@@ -1,7 +1,5 @@
 """Numbers of states, by the formulas of the papers."""
 
-from __future__ import annotations
-
 from math import ceil
 
 import numpy as np

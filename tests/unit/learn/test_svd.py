@@ -1,7 +1,5 @@
 """The sparse decomposition against numpy's on dense matrices."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

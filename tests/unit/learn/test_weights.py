@@ -1,7 +1,5 @@
 """A tree of weight two is the same tree twice, for every learner that takes weights."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose

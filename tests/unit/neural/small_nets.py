@@ -1,7 +1,5 @@
 """Nets that are learnt in a moment, and sentences in which words decide: for several tests."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gramian.neural import Learning, NetSize

@@ -1,7 +1,5 @@
 """A pre-trained encoder of the user's own beside the net's vectors: a tiny one is made on the spot."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Which files of an encoder's folder are read, and when: neither torch nor transformers is needed for that."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """A neural expert beside grammars: in the parser, in model files, and in training."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import sys

@@ -1,7 +1,5 @@
 """Soft trees: a net learns a teacher's posteriors; a certain soft tree is the tree."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from small_nets import QUICK, SMALL, made_up_trees

@@ -1,7 +1,5 @@
 """What learning on a CPU does in its own way, against what torch does step by step."""
 
-from __future__ import annotations
-
 import pytest
 
 torch = pytest.importorskip("torch")

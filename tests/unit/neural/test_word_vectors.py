@@ -1,7 +1,5 @@
 """Vectors of words: words in the same places are alike, and the decomposition is that of dense algebra."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What a server keeps of the sentences it has met is bounded: a flood of new words and trees does not fill the memory."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tiny_grammar import FIXTURES

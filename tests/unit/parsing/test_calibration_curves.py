@@ -1,7 +1,5 @@
 """Curves from posteriors to confidences: their shape, what they learn, and how a model file and a parser hold them."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What dependencies demand of trees, on sentences by hand, and on trees' own dependencies."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from tree_strategies import labelled_trees

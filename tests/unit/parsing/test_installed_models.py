@@ -1,7 +1,5 @@
 """Models of other packages are found by their entry point; the package here is made on the spot."""
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -1,7 +1,5 @@
 """Limits: what is begun is expected to keep within them, and parts lose no word."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Model files: nothing is lost, equal models give equal bytes, and no bad file gets through."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from dataclasses import fields, is_dataclass, replace

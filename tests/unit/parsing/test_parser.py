@@ -1,7 +1,5 @@
 """The parser on a grammar written by hand: right where it can be reckoned, and an answer for everything."""
 
-from __future__ import annotations
-
 import copy
 import multiprocessing
 import pickle

@@ -1,7 +1,5 @@
 """Results of a batch from a device's arrays: trees as they were, sentences without a tree, confidences in the order of nodes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

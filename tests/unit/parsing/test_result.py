@@ -1,7 +1,5 @@
 """What a result says about itself, and the forms it can be had in."""
 
-from __future__ import annotations
-
 from gramian.parsing.result import Alternative, ParseResult
 from gramian.trees import HeadRules, Tree
 

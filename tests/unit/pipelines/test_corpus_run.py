@@ -1,7 +1,5 @@
 """A corpus is parsed once, whatever its files look like and however often it is begun."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import logging

@@ -1,7 +1,5 @@
 """The recipes of ``docs/howto/engines.md``, each against the real engine, where it is installed: ``make test-all`` installs all."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """Texts in bags and frames get the trees they would get anywhere."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

@@ -1,7 +1,5 @@
 """The simulation of a large cluster: what must hold whatever its parameters are."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

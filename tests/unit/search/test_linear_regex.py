@@ -1,7 +1,5 @@
 """Regular expressions of patterns: what Python's engine finds is found, and nothing takes exponential time."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

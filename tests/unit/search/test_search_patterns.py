@@ -1,7 +1,5 @@
 """What patterns mean: tables by hand, and both matchers against a slow evaluator on trees and patterns drawn at random."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Files of trees are searched alike, whatever they look like and however many processes look."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 

@@ -1,7 +1,5 @@
 """One map, three ways to run it: the same results in the same order, and nothing finished is done again."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Case is restored in lines of title case or capitals, and only there."""
 
-from __future__ import annotations
-
 import pytest
 
 from gramian.text.case import CaseRestorer

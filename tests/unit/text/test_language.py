@@ -1,7 +1,5 @@
 """The language of a sentence is told from its script and function words, within the sentence."""
 
-from __future__ import annotations
-
 import pytest
 
 from gramian.text.language import UNDETERMINED, foreign_language

@@ -1,7 +1,5 @@
 """The tokeniser: as NLTK's on ordinary sentences, its own way where that is said, and nothing lost."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

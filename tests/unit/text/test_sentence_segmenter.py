@@ -1,7 +1,5 @@
 """Running text is cut into sentences where a reader would cut it."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

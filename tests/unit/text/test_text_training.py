@@ -1,7 +1,5 @@
 """What a training learns about text, and what a model file keeps of it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

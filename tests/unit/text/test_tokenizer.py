@@ -1,7 +1,5 @@
 """Words are cut as the treebank that was learnt from cuts them."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

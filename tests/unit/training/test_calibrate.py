@@ -1,7 +1,5 @@
 """Calibration on a fold held out: which weight and curves come of what models say there."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

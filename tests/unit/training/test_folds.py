@@ -1,7 +1,5 @@
 """Jack-knifing: every tree is held out once, by a model that has not seen it, and finished work is not done again."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import pytest

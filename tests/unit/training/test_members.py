@@ -1,7 +1,5 @@
 """Models that differ: how they are planned, trained as tasks, and read back."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from dataclasses import replace

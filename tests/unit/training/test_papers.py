@@ -1,7 +1,5 @@
 """Every preset of a paper is complete, and its command takes it."""
 
-from __future__ import annotations
-
 import pytest
 
 from gramian.automata.methods import learner_of

@@ -1,7 +1,5 @@
 """A search by F1: candidates have not seen what they are scored on, and score the same as tasks and in this process."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

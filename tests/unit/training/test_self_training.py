@@ -1,7 +1,5 @@
 """Learning from text without trees: what is read, who parses it, what is kept, and what the student knows afterwards."""
 
-from __future__ import annotations
-
 import gzip
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A treebank that is read once: the same arrays as from the file, in whatever binarisation."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 

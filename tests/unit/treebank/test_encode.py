@@ -1,7 +1,5 @@
 """Bracket text as token codes."""
 
-from __future__ import annotations
-
 from gramian.treebank.encode import TokenCodes
 
 

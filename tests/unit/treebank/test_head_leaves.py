@@ -1,7 +1,5 @@
 """Heads on arrays against heads on flat trees."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Feature values as scaled sparse matrices."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Tagged text: every format gives the same counts, and the lexicon learns from them."""
 
-from __future__ import annotations
-
 import gzip
 
 import numpy as np

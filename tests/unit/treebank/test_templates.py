@@ -1,7 +1,5 @@
 """Feature templates: which nodes share a value, worked out by hand on small trees."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

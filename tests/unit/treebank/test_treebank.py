@@ -1,7 +1,5 @@
 """Corpus arrays: the compiled reader against tree objects on any trees, and every kind of source and fault."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import lzma

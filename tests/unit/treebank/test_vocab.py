@@ -1,7 +1,5 @@
 """Shapes and suffixes of words, worked out by hand."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The binariser against its inverse, on any tree, and against shapes worked out by hand."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

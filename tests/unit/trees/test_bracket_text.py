@@ -1,7 +1,5 @@
 """The bracket reader: layouts, errors with places, recovery, compression, memory."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import lzma

@@ -1,7 +1,5 @@
 """CoNLL-U: exact round trips, named errors, projectivity against its definition."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import itertools

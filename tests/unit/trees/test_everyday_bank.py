@@ -1,7 +1,5 @@
 """The bank of everyday sentences is whole, in plain Penn style: 200 trees of twenty kinds, and 100 of ten kinds that are hard to parse."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

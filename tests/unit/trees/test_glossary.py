@@ -1,7 +1,5 @@
 """Labels in words."""
 
-from __future__ import annotations
-
 import pytest
 
 from gramian.trees import SCHEMES

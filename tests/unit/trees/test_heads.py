@@ -1,7 +1,5 @@
 """Head rules and the dependency trees that follow, on cases from the rules' own definition."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Labels of binarised trees, composed and taken apart."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import labels

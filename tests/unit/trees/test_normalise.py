@@ -1,7 +1,5 @@
 """Normal forms, worked out by hand, for the habits of each treebank scheme."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Drawings for terminals."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from tree_strategies import labelled_trees
 

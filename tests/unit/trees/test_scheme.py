@@ -1,7 +1,5 @@
 """Which preset a treebank calls for, by labels of each scheme."""
 
-from __future__ import annotations
-
 import pytest
 
 from gramian.trees import SCHEMES, AnnotationScheme, HeadRules, NormaliseOptions, Tree, normalise

@@ -1,7 +1,5 @@
 """What a survey counts, on a treebank small enough to count by hand."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

@@ -1,7 +1,5 @@
 """Drawings: well-formed, complete, nothing overlaps, colours follow the numbers."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ElementTree
 

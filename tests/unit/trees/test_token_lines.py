@@ -1,7 +1,5 @@
 """Lines of token/TAG pairs."""
 
-from __future__ import annotations
-
 import pytest
 
 from gramian.errors import InputError

@@ -1,7 +1,5 @@
 """The Tree itself: what it holds, equality, text, and that nothing recurses."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

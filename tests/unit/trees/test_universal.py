@@ -1,7 +1,5 @@
 """Universal Dependencies of Penn-style trees, compared with annotations made by hand after the English guidelines."""
 
-from __future__ import annotations
-
 import pytest
 
 from gramian.parsing.result import ParseResult

@@ -1,7 +1,5 @@
 """Trees drawn by hypothesis: any labels and words that bracket text can hold."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from gramian.trees import Tree

@@ -1,7 +1,5 @@
 """What each part of learning is worth: F1 when one thing at a time is changed from the usual settings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gramian.experiments.data import Data, find_treebank, task_trees, tree_counts

@@ -1,7 +1,5 @@
 """Annotation, simulated: actions for each tree, and F1 by the number of annotated trees, starting without a model."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from typing import Any

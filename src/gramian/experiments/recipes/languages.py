@@ -4,8 +4,6 @@ Each folder with a train and a dev file is a treebank; its annotation scheme (ca
 :func:`gramian.trees.scheme.detect_scheme`. Penn-style treebanks are scored as COLLINS.prm says, others as the SPMRL shared tasks do.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from functools import lru_cache

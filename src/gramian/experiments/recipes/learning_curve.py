@@ -1,7 +1,5 @@
 """Training size against F1 and time, for every learner: who needs how many trees, and what they cost."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gramian.experiments.data import Data, find_treebank, sizes, split_trees, tree_counts

@@ -5,8 +5,6 @@ without EM, of raw projections, with the paper's levels of noise in turn, its pr
 numbers of states that a search has found (Narayan and Cohen 2016).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from gramian.chart.combine import COMBINATIONS

@@ -4,8 +4,6 @@ The problems and the score are those of the competition (Verwer, Eyraud and de l
 and the perplexity of the test strings is compared with the one that their true probabilities give, the lowest there is.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import replace

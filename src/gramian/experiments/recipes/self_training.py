@@ -1,7 +1,5 @@
 """Amount of text without trees against F1, for the product that parses it, the model that learns from both, and one grammar of that."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path

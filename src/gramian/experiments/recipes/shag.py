@@ -5,8 +5,6 @@ help of a smoothed DET+F grammar there, gramian's own way, stands beside it. Det
 way and in gramian's, and compared for all heads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """How long parsing and learning take: words and states against milliseconds, trees against seconds, with fitted exponents."""
 
-from __future__ import annotations
-
 import time
 from itertools import groupby
 from operator import itemgetter

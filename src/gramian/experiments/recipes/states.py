@@ -7,8 +7,6 @@ frequency, none moved together with others. ``beam`` is gramian's, which has the
 of states.
 """
 
-from __future__ import annotations
-
 import time
 from itertools import accumulate
 from typing import Any

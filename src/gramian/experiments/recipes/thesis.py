@@ -6,8 +6,6 @@ the given split is used in the third. Gold tags are given, and the score is the 
 normal form; gramian is scored with words alone too.
 """
 
-from __future__ import annotations
-
 from itertools import chain
 from typing import Any
 

@@ -4,8 +4,6 @@ The basis of symbols is the published one, without the empty string; ``symbols a
 treebank, as they are and as twelve universal parts of speech; or the strings of any sample in a file.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """What the errors of rule tensors may do to probabilities at worst: Theorem 4.2 of Cohen and Collins (2012)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import log, sqrt
 

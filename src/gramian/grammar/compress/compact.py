@@ -4,8 +4,6 @@ Trimming turns the least cells of rule tensors into zeros, which take one bit in
 of its parent, so that nothing becomes impossible; only its least likely combinations of the children's states go.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One rule tensor as a sum of few products: probabilities by maximum likelihood, or signed factors by least squares."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 

@@ -5,8 +5,6 @@
 costs one multiplication a product: inside and outside run in the space of the products.
 """
 
-from __future__ import annotations
-
 import logging
 from dataclasses import replace
 

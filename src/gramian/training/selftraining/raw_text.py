@@ -1,7 +1,5 @@
 """Text without trees, from files of several kinds, read sentence by sentence into what a parser takes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice

@@ -3,8 +3,6 @@
 The text is read in shards, and each is a task: parsed in processes or on a cluster, and kept when it is finished.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import re

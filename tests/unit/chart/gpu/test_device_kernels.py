@@ -1,7 +1,5 @@
 """Triton kernels of charts on a device, run by Triton's interpreter: they say what torch says."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

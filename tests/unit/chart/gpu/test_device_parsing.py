@@ -1,7 +1,5 @@
 """Parsing on a device: the same trees and confidences as on the CPU, batch by batch, on torch's own CPU device."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
