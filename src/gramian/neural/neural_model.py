@@ -20,6 +20,7 @@ from gramian.io.schema import parse_document
 from gramian.io.tensors import Tensors
 from gramian.neural import net_kernels
 from gramian.neural.encoder import Encoder, EncoderRecord
+from gramian.neural.soft_trees import SoftTree
 from gramian.neural.span_inventory import Inventory, cell
 from gramian.neural.span_scores import SpanScorer, weight_shapes
 from gramian.threads import one_blas_thread
@@ -59,6 +60,44 @@ def best_chains(
     best_gain = gain[np.arange(len(gain)), best_chain]
     cells = net_kernels.best_spans(np.maximum(best_gain, 0).astype(np.float64), n_words)
     return cells.tolist(), np.where(best_gain > 0, best_chain, -1), best_chain
+
+
+def decode_tree(
+    words: Sequence[str],
+    chances: npt.NDArray[np.floating],
+    tags: npt.NDArray[np.floating],
+    inventory: Inventory,
+) -> Tree:
+    """Return the tree of :func:`best_chains`, with the most likely tags (n_words, n_tags)."""
+    n = len(words)
+    cells, chain, best_chain = best_chains(chances, inventory.membership, n)
+    root = cell(n, 0, n)
+    if n > 1:  # whatever there is, there is a root
+        chain[root] = best_chain[root]
+    stack: list[list[Tree]] = []
+    for span in reversed(cells):  # children before parents, the right ones first
+        if span < n:
+            tag = inventory.tags[int(tags[span].argmax())]
+            children = [preterminal(tag, words[span])]
+        else:
+            children = [*stack.pop(), *stack.pop()]
+        if chain[span] >= 0:
+            for label in reversed(split_chain(inventory.chains[chain[span]])):
+                children = [phrase(label, tuple(children))]
+        stack.append(children)
+    [[tree]] = stack
+    return tree
+
+
+def most_likely_tree(soft: SoftTree, inventory: Inventory) -> Tree:
+    """Return the tree with the most labels to be expected right; an inventory has the names of chains and tags."""
+    example, n = inventory.example(soft), len(soft.words)
+    chances = np.zeros((n * (n + 1) // 2, len(inventory.chains)), np.float32)
+    start, end, chain = example.spans.T
+    chances[cell(n, start, end), chain] = example.span_shares
+    tags = np.zeros((n, len(inventory.tags)), np.float32)
+    tags[tuple(example.tags.T)] = example.tag_shares
+    return decode_tree(soft.words, chances, tags, inventory)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,26 +181,9 @@ class NeuralModel:
 
     def parse(self, words: Sequence[str]) -> Tree:
         """Return the tree with the most labels to be expected right, less those to be expected wrong."""
-        n = len(words)
         with one_blas_thread():
             chances, tags = self.chains(words)
-            cells, chain, best_chain = best_chains(chances, self.inventory.membership, n)
-        root = cell(n, 0, n)
-        if n > 1:  # whatever there is, there is a root
-            chain[root] = best_chain[root]
-        stack: list[list[Tree]] = []
-        for span in reversed(cells):  # children before parents, the right ones first
-            if span < n:
-                tag = self.inventory.tags[int(tags[span].argmax())]
-                children = [preterminal(tag, words[span])]
-            else:
-                children = [*stack.pop(), *stack.pop()]
-            if chain[span] >= 0:
-                for label in reversed(split_chain(self.inventory.chains[chain[span]])):
-                    children = [phrase(label, tuple(children))]
-            stack.append(children)
-        [[tree]] = stack
-        return tree
+            return decode_tree(words, chances, tags, self.inventory)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file of its own, whole or not at all; equal models give equal bytes."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gramian.trees.labels import split_chain
 
-_LEAST = 0.01  # probability of a span or tag that is kept
+LEAST_SHARE = 0.01  # probability of a span or tag that is kept
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,12 @@ class SoftTree:
     spans: tuple[tuple[int, int, str, float], ...]  #: start, end, chain of labels, and its probability
     tags: tuple[tuple[int, str, float], ...]  #: word, tag, and its probability
     weight: float = 1.0  #: how much the sentence counts; a sentence of a treebank counts 1
+
+    @property
+    def confidence(self) -> float:
+        """The mean probability of the spans that are expected."""
+        expected = sum(share for *_, share in self.spans)
+        return sum(share * share for *_, share in self.spans) / expected if expected else 1.0
 
 
 def soft_tree(
@@ -70,20 +76,20 @@ def soft_tree(
         for start in range(n - width + 1):
             left = labels[cell, :n_phrase_labels].astype(float)
             cell += 1
-            likely = np.flatnonzero(left >= _LEAST)
-            if left[likely].sum() > 1 + _LEAST:
+            likely = np.flatnonzero(left >= LEAST_SHARE)
+            if left[likely].sum() > 1 + LEAST_SHARE:
                 for chain, columns in known.items():
                     share = float(left[columns].sum() - (len(columns) - 1))
-                    if share >= _LEAST:
+                    if share >= LEAST_SHARE:
                         spans.append((start, start + width, chain, share))
                         left[columns] -= share
             spans += [
                 (start, start + width, names[label], float(left[label]))
                 for label in likely.tolist()
-                if left[label] >= _LEAST
+                if left[label] >= LEAST_SHARE
             ]
     tags = [
         (word, names[n_phrase_labels + tag], float(labels[word, n_phrase_labels + tag]))
-        for word, tag in np.argwhere(labels[:n, n_phrase_labels:] >= _LEAST).tolist()
+        for word, tag in np.argwhere(labels[:n, n_phrase_labels:] >= LEAST_SHARE).tolist()
     ]
     return SoftTree(tuple(words), tuple(spans), tuple(tags), weight)

@@ -7,21 +7,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 import transformers
-from torch.nn.utils.rnn import pad_sequence
 
 from gramian.errors import InputError
 from gramian.io.bounded_cache import BoundedCache
 
 Words = tuple[str, ...]
 
+
+class _Stretch(NamedTuple):
+    """Words that an encoder reads at once, in subword tokens."""
+
+    ids: npt.NDArray[np.int64]  #: of the subword tokens, special ones included
+    pieces: npt.NDArray[np.int64]  #: which tokens count for words
+    words: npt.NDArray[np.int64]  #: for which
+    shares: npt.NDArray[np.float32]  #: and how much
+    n_words: int
+
+
 _LONGEST = 512  # pieces, where the encoder says nothing
 _MOST_BYTES = 1 << 30  # of sentences that are remembered while learning
+_MOST_SENTENCES = 1 << 20  # whose subword tokens are remembered
 
 
 class WordEncoder:
@@ -72,6 +83,9 @@ class WordEncoder:
         self._cache: BoundedCache[Words, torch.Tensor] = BoundedCache(
             lambda words: self._encoded([words])[0].half().cpu(), most_bytes=_MOST_BYTES
         )
+        self._stretches: BoundedCache[Words, tuple[_Stretch, ...]] = BoundedCache(
+            self._cut, most=_MOST_SENTENCES, most_bytes=_MOST_BYTES
+        )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> WordEncoder:
         """Return itself if it does not learn, so that copies of a net share it."""
@@ -97,6 +111,9 @@ class WordEncoder:
             vectors = self._encoded(sentences)
         else:
             with torch.no_grad():
+                new = [words for words in dict.fromkeys(sentences) if words not in self._cache]
+                for words, vector in zip(new, self._encoded(new) if new else (), strict=True):
+                    self._cache.keep(words, vector.half().cpu())
                 vectors = [self._cache[words].to(device).float() for words in sentences]
         table = torch.zeros(len(sentences), longest + 2, self.size, device=device)
         for row, sentence_vectors in enumerate(vectors):
@@ -105,49 +122,65 @@ class WordEncoder:
 
     def _encoded(self, sentences: Sequence[Words]) -> list[torch.Tensor]:
         """Return the vectors of the words of each sentence, shape (n_words, size); a word without pieces has zeros."""
-        stretches = [stretch for words in sentences for stretch in self._stretches(words)]
-        encodings = [
-            self._pieces(list(words), is_split_into_words=True, truncation=True, max_length=self._longest)
-            for words in stretches
-        ]
+        sizes = [len(words) for words in sentences]
+        stretches = [stretch for words in sentences for stretch in self._stretches[words]]
+        longest = max(len(stretch.ids) for stretch in stretches)
+        ids = np.zeros((len(stretches), longest), np.int64)
+        mask = np.zeros((len(stretches), longest), np.float32)
+        n_words = 0
+        sources, targets, shares = [], [], []
+        for row, stretch in enumerate(stretches):
+            ids[row, : len(stretch.ids)] = stretch.ids
+            mask[row, : len(stretch.ids)] = 1
+            sources.append(row * longest + stretch.pieces)
+            targets.append(n_words + stretch.words)
+            shares.append(stretch.shares)
+            n_words += stretch.n_words
         device = self.model.device
-        ids = pad_sequence([torch.tensor(encoding["input_ids"]) for encoding in encodings], batch_first=True)
-        mask = pad_sequence(
-            [torch.ones(len(encoding["input_ids"])) for encoding in encodings], batch_first=True
+        source, target, share = (
+            torch.from_numpy(np.concatenate(parts)).to(device) for parts in (sources, targets, shares)
         )
-        states = self.model(input_ids=ids.to(device), attention_mask=mask.to(device)).last_hidden_state
-        parts = iter(
-            self._pooled(rows, encoding.word_ids(), len(words))
-            for rows, encoding, words in zip(states, encodings, stretches, strict=True)
-        )
-        return [torch.cat([next(parts) for _ in self._stretches(words)]) for words in sentences]
+        states = self.model(
+            input_ids=torch.from_numpy(ids).to(device), attention_mask=torch.from_numpy(mask).to(device)
+        ).last_hidden_state
+        pieces = states.flatten(0, 1)[source] * share[:, None]
+        vectors = pieces.new_zeros(n_words, pieces.shape[1]).index_add_(0, target, pieces)
+        return list(vectors.split(sizes))
 
-    def _pooled(self, rows: torch.Tensor, words: list[int | None], n_words: int) -> torch.Tensor:
-        """Return the vectors of words from those of pieces; `words` says whose each piece is."""
-        pairs = [(word, index) for index, word in enumerate(words) if word is not None]
-        if self.pooling == "first":
-            pairs = list({word: (word, index) for word, index in reversed(pairs)}.values())
-        weight = torch.zeros(n_words, len(rows), device=rows.device)
-        for word, index in pairs:
-            weight[word, index] = 1
-        return (weight / weight.sum(1, keepdim=True).clamp(min=1)) @ rows
-
-    def _stretches(self, words: Words) -> list[Words]:
+    def _cut(self, words: Words) -> tuple[_Stretch, ...]:
         """Return a sentence in stretches that the encoder can read at once: one, unless it is very long."""
         pieces = self._pieces(list(words), is_split_into_words=True, add_special_tokens=False).word_ids()
         capacity = self._longest - self._pieces.num_special_tokens_to_add()
-        if len(pieces) <= capacity:
-            return [words]
-        pieces_per_word = np.bincount(
-            np.array([word for word in pieces if word is not None]), minlength=len(words)
+        starts = [0]
+        if len(pieces) > capacity:
+            pieces_per_word = np.bincount(
+                np.array([word for word in pieces if word is not None]), minlength=len(words)
+            )
+            filled = 0
+            for index, n_pieces in enumerate(pieces_per_word.tolist()):
+                if filled + n_pieces > capacity and index > starts[-1]:
+                    starts.append(index)
+                    filled = 0
+                filled += n_pieces
+        return tuple(self._stretch(words[start:end]) for start, end in pairwise([*starts, len(words)]))
+
+    def _stretch(self, words: Words) -> _Stretch:
+        encoding = self._pieces(
+            list(words), is_split_into_words=True, truncation=True, max_length=self._longest
         )
-        starts, filled = [0], 0
-        for index, n_pieces in enumerate(pieces_per_word.tolist()):
-            if filled + n_pieces > capacity and index > starts[-1]:
-                starts.append(index)
-                filled = 0
-            filled += n_pieces
-        return [words[start:end] for start, end in pairwise([*starts, len(words)])]
+        pairs = [(index, word) for index, word in enumerate(encoding.word_ids()) if word is not None]
+        if self.pooling == "first":
+            first = {word: index for index, word in reversed(pairs)}
+            pairs = sorted((index, word) for word, index in first.items())
+        table = np.array(pairs, np.int64).reshape(-1, 2)
+        count = np.bincount(table[:, 1], minlength=len(words))
+        return _Stretch(
+            ids=np.array(encoding["input_ids"], np.int64),
+            pieces=table[:, 0],
+            words=table[:, 1],
+            shares=(1 / count[table[:, 1]]).astype(np.float32),
+            n_words=len(words),
+        )
 
 
 @contextmanager

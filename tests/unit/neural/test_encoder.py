@@ -200,7 +200,7 @@ def test_settings_take_an_encoder_beside_a_neural_expert():
 
 
 def test_from_the_command_line(gramian, folder, tmp_path):
-    def gramian(*arguments):
+    def run(*arguments):
         code, out, _ = gramian(*arguments)
         assert code == 0
         return out
@@ -222,8 +222,8 @@ def test_from_the_command_line(gramian, folder, tmp_path):
         "-q",
         *small,
     ]
-    gramian("train", trees, "--expert", "neural", "--set", f"neural.encoder={folder}", "-o", model, *options)
-    shown = " ".join(gramian("inspect", model).split())  # lines are wrapped
+    run("train", trees, "--expert", "neural", "--set", f"neural.encoder={folder}", "-o", model, *options)
+    shown = " ".join(run("inspect", model).split())  # lines are wrapped
     assert f"torch, transformers and the encoder in {folder}" in shown
     (tmp_path / "a.tok").write_text("the dog sees a cat .\n")
-    assert gramian("parse", "-m", model, "--tokens", tmp_path / "a.tok").startswith("(S ")
+    assert run("parse", "-m", model, "--tokens", tmp_path / "a.tok").startswith("(S ")
