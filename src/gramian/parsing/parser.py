@@ -25,6 +25,7 @@ from gramian.chart.tree_arrays import to_tree
 from gramian.errors import GramianError, InputError, OptionError
 from gramian.grammar.lexicon import joined
 from gramian.grammar.lpcfg import LPCFG
+from gramian.io.bounded_cache import BoundedCache
 from gramian.io.reading import Source
 from gramian.parsing.calibration import Calibration
 from gramian.parsing.fallbacks import FallbackParser
@@ -138,6 +139,7 @@ class Parser:
         )
         lexicon = joined([grammar.lexicon for grammar in model.grammars])
         self._restorer = CaseRestorer(lexicon.words, lexicon.word_count) if self.restore_case else None
+        self._known = BoundedCache(self.knows)
         self._has_warned = False
         is_single = len(model.grammars) == 1 and not experts  # then all combinations are the same
         self.calibration = model.calibration.get("product" if is_single else self.combination, Calibration())
@@ -416,7 +418,9 @@ class Parser:
 
     def _prepared(self, read: ReadSentence) -> ReadSentence:
         """Return a sentence with its case restored, or with the language that it seems to be in."""
-        language = foreign_language(read.tokens, self.model.language, self.knows, chunks=read.chunks)
+        language = foreign_language(
+            read.tokens, self.model.language, self._known.__getitem__, chunks=read.chunks
+        )
         if language is not None:
             return read._replace(language=language)
         tokens = None if self._restorer is None else self._restorer.restore(read.tokens)

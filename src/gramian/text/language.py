@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
+from gramian.io.bounded_cache import BoundedCache
+
 UNDETERMINED = "und"
 """ISO 639 code of a language that is not the expected one, and that nobody has guessed."""
 _SCRIPTS = {
@@ -47,16 +49,15 @@ def foreign_language(
     script = _language_of_script("".join(spelt))
     if script and script not in ("ru", expected):
         return None if {script, expected} == {"ja", "zh"} else script
-    plain = [
-        match[1] for chunk in chunks or words if (match := _WORD.fullmatch(chunk.lower().replace("’", "'")))
-    ]
-    pieces = {piece for word in plain for piece in _PIECE.findall(word)}
-    known_by = [
-        _languages_of_words().get(piece) or _languages_of_words().get(piece.rstrip("'"), ())
-        for piece in pieces
-    ]
-    exclusive = Counter(code for languages in known_by if expected not in languages for code in languages)
-    shared = Counter(code for languages in known_by if expected in languages for code in languages)
+    languages: dict[str, tuple[str, ...]] = {}  # that have each function word
+    for chunk in chunks or words:
+        languages.update(_FUNCTION_WORDS[chunk])
+    exclusive = Counter(code for codes in languages.values() if expected not in codes for code in codes)
+    needed = max(_MIN_WORDS, _MIN_SHARE * len(spelt))
+    if script != "ru" and coverage >= _LOW_COVERAGE and not (exclusive and unknown):
+        if max(exclusive.values(), default=0) < needed:  # whatever else there is
+            return None
+    shared = Counter(code for codes in languages.values() if expected in codes for code in codes)
     letters = set("".join(unknown)).union(word[0] for word in words if not word[0].isalnum())
     points = {
         code: 2 * exclusive[code] + shared[code] + len(letters & typical)
@@ -67,7 +68,7 @@ def foreign_language(
     if script == "ru" and expected not in _CYRILLIC:
         return language if language in _CYRILLIC else "ru"
     count, n_expected = exclusive[language], shared[expected] - shared[language]
-    if count >= max(_MIN_WORDS, _MIN_SHARE * len(spelt), _MIN_FACTOR * n_expected + 1):
+    if count >= max(needed, _MIN_FACTOR * n_expected + 1):
         return language
     if 2 * n_expected > evidence or (len(spelt) < _MIN_SPELT and (n_expected or evidence < _MIN_POINTS)):
         return None
@@ -100,6 +101,18 @@ def _languages_of_words() -> dict[str, tuple[str, ...]]:
         for word in dict.fromkeys(words):
             languages[word] = (*languages.get(word, ()), code)
     return languages
+
+
+def _find_function_words(chunk: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the function words of any language in a chunk of text, each with the languages that have it."""
+    match = _WORD.fullmatch(chunk.lower().replace("’", "'"))
+    known = _languages_of_words()
+    pieces = [] if match is None else _PIECE.findall(match[1])
+    codes = [known.get(piece) or known.get(piece.rstrip("'"), ()) for piece in pieces]
+    return tuple((piece, each) for piece, each in zip(pieces, codes, strict=True) if each)
+
+
+_FUNCTION_WORDS = BoundedCache(_find_function_words)
 
 
 def _language_of_script(text: str) -> str:
