@@ -124,9 +124,8 @@ def main() -> int:
         began = cpu_seconds(process)
         waited = median_milliseconds(client.parse, 5 * sentences)
         served = cpu_seconds(process) - began
-        under_load(
-            address, sentences, chosen.clients, chosen.seconds / 10
-        )  # caches and threads are filled by now
+        # caches and threads are filled by now
+        under_load(address, sentences, chosen.clients, chosen.seconds / 10)
         before = megabytes(process)
         counts = under_load(address, sentences, chosen.clients, chosen.seconds)
         after = megabytes(process)

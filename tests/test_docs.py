@@ -20,9 +20,8 @@ import gramian
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
-FREE = re.compile(
-    r"\s*(?:s\b|ms\b|MB\b|seconds\b|a (?:CPU )?second\b)"
-)  # behind a number that differs from run to run
+# behind a number that differs from run to run
+FREE = re.compile(r"\s*(?:s\b|ms\b|MB\b|seconds\b|a (?:CPU )?second\b)")
 NOT_RUN = ("pip ", "make ", "git ")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PAGES = [
@@ -51,9 +50,8 @@ def made(tmp_path_factory):
             (folder / f"{name}.mrg").write_text("".join(f"{tree}\n" for tree in trees), encoding="utf-8")
     learner = SpectralClustering(8).fit(Treebank.read(folder / "train.mrg"))
     save_model(Model(learner.model_, report=learner.report_), folder / "my.grammar")
-    gramian.load(folder / "my.grammar").parse(
-        "Anna slept ."
-    )  # compiled by now, so that no command says it compiles
+    # compiled by now, so that no command says it compiles
+    gramian.load(folder / "my.grammar").parse("Anna slept .")
     return folder
 
 

@@ -94,9 +94,8 @@ class Faults:
     def kills(self) -> dict[str, Any]:
         self.begin()
         killed, finished, wrong = 0, 0, []
-        longest = max(
-            _SOONEST, 2 * self.seconds / self.options.times
-        )  # so that all is done when the last has come
+        # so that all is done when the last has come
+        longest = max(_SOONEST, 2 * self.seconds / self.options.times)
         while killed < self.options.times:
             process = self.start(self.out, "--jobs", "2")
             try:

@@ -158,9 +158,8 @@ def forward(grammar: LPCFG, words: list[WordScores]) -> float:
             grammar.binary_rules, grammar.binary_start[:-1], grammar.binary_start[1:], strict=True
         )
     ]
-    vector = np.log(
-        grammar.root[:3].astype(float)
-    )  # log-weight of what is left of the phrase that begins here
+    # log-weight of what is left of the phrase that begins here
+    vector = np.log(grammar.root[:3].astype(float))
     for place in range(len(words) - 2):
         step = logsumexp(
             [logsumexp(blocks[tag] + by_tag[tag][place][:, None], axis=1) for tag in (0, 1)], axis=0

@@ -231,9 +231,8 @@ def test_a_first_grammar_without_a_probability_lends_nothing_to_the_others() -> 
     rules = (case.grammar.binary_rules, case.grammar.unary_rules)
     bare = grammar_of(case.grammar.symbols, 2, n_states, *rules, np.random.default_rng(2))
     empty = Case(replace(bare, binary=np.zeros_like(bare.binary)), [])
-    coarse = (
-        case.grammar.coarse
-    )  # its rules have weights, so that the coarse chart is filled, but no state of it derives anything
+    # its rules have weights, so that the coarse chart is filled, but no state of it derives anything
+    coarse = case.grammar.coarse
     nothing = replace(
         empty.grammar, binary_weight=coarse.binary, unary_weight=coarse.unary, root_weight=coarse.root
     )

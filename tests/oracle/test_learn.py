@@ -124,9 +124,8 @@ def test_counts_add_up_to_nodes(case):
         ("binary", bank.right >= 0), ("unary", (bank.word < 0) & (bank.right < 0)), ("lexical", bank.word >= 0)
     ):  # fmt: skip
         start = getattr(layout, f"{part}_start")
-        seen = np.bincount(
-            layout.productions.node_production[nodes & kept], minlength=len(start) - 1
-        )  # of each production
+        # of each production
+        seen = np.bincount(layout.productions.node_production[nodes & kept], minlength=len(start) - 1)
         for rule, number in enumerate(seen):
             block = getattr(counts, part)[start[rule] : start[rule + 1]]
             assert block.sum() == pytest.approx(number, rel=1e-9, abs=1e-12)

@@ -42,9 +42,8 @@ def test_parameters_are_ratios_of_expected_counts(case: Case, seed: int) -> None
     for symbols, whole, less in zip(rules, blocks(grammar), blocks(small), strict=True):
         prior = grammar.prior(symbols[0]).astype(float)
         expected = np.zeros(less.shape)
-        for states in np.ndindex(
-            *whole.shape
-        ):  # how often the rule is used with these states, one use of the parent
+        # how often the rule is used with these states, one use of the parent
+        for states in np.ndindex(*whole.shape):
             place = tuple(of_symbol[symbol][state] for symbol, state in zip(symbols, states, strict=True))
             expected[place] += prior[states[0]] * whole[states]
         uses = np.bincount(of_symbol[symbols[0]], prior)

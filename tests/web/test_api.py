@@ -419,9 +419,8 @@ def test_the_automaton_step_by_step(client, models):
             if arrow["source"] == state
             for _, weight in arrow["symbols"]
         )
-        assert leaving + answer["picture"]["stops"][state] == pytest.approx(
-            1, abs=0.35
-        )  # rare arrows are not listed
+        # rare arrows are not listed
+        assert leaving + answer["picture"]["stops"][state] == pytest.approx(1, abs=0.35)
     assert answer["log_prob"] is None
 
 

@@ -302,9 +302,8 @@ def test_an_ambiguous_sentence_is_shown_as_two_trees(page):
     assert "8 words, two readings" in page.text("#status")
     assert [one.strip() for one in page.texts(".parse h2 small")] == ["reading 1", "reading 2"]
     assert "the first" in page.text("[data-place='1'] .facts")
-    assert page.text("[data-place='1'] h2").startswith(
-        ("With", "Without")
-    )  # the phrase that distinguishes it
+    # the phrase that distinguishes it
+    assert page.text("[data-place='1'] h2").startswith(("With", "Without"))
     tops = {round(top) for _, top, _, _ in boxes(page, ".parse > .scroll")}
     assert len(tops) == 1  # both trees begin at the same height
     for place in (0, 1):  # the noun phrase stands below VP, or below another noun phrase

@@ -140,9 +140,8 @@ class _Layout(NamedTuple):
         centres: dict[int, complex] = {}
         left = _MARGIN
         for layer in layers:
-            for row, state in enumerate(
-                layer
-            ):  # every other state steps aside, for the arrows within a layer
+            # every other state steps aside, for the arrows within a layer
+            for row, state in enumerate(layer):
                 y = _TOP + height / 2 + _ROW * (row - (len(layer) - 1) / 2)
                 centres[state] = complex(left + row % 2 * _COLUMN, y)
             left += _COLUMN * min(2, len(layer))

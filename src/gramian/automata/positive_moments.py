@@ -148,9 +148,8 @@ def _hidden_markov(observed: WFA, rng: np.random.Generator) -> WFA:
     best, least = np.eye(observed.n_states), np.inf
     for _ in range(_SLICES):
         _, vectors = np.linalg.eig(np.tensordot(rng.standard_normal(len(slices)), slices, axes=1))
-        basis = np.asarray(
-            vectors.real + vectors.imag, np.float64
-        )  # of a conjugate pair, two real directions
+        # of a conjugate pair, two real directions
+        basis = np.asarray(vectors.real + vectors.imag, np.float64)
         if np.linalg.cond(basis) > 1e10:
             continue
         rotated = np.linalg.solve(basis, slices @ basis)

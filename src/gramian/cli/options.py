@@ -50,9 +50,8 @@ def _processed(option: Any, check: Any, context: Any, value: Any) -> Any:
         try:
             return check(context, value)
         except typer.BadParameter as error:
-            error.message = error.message.removeprefix(
-                "Value error, "
-            )  # of the library that typer checks with
+            # of the library that typer checks with
+            error.message = error.message.removeprefix("Value error, ")
             raise
     if value is None and option.nargs != 1:
         value = ()

@@ -123,9 +123,8 @@ def _load(path: str) -> SequenceModel:
             start = file.read(64)
     except OSError as error:
         raise InputError.of_system(error, "opened", path) from None
-    is_text = start[8:9] != b"{" and start.lstrip().startswith(
-        (b"I:", b"{", b"digraph")
-    )  # ours begin with the length of a header
+    # ours begin with the length of a header
+    is_text = start[8:9] != b"{" and start.lstrip().startswith((b"I:", b"{", b"digraph"))
     return read_automaton(path) if is_text else load_sequence_model(path)
 
 

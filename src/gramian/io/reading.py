@@ -235,9 +235,8 @@ def peek_text(source: Source) -> tuple[Source, str]:
     """Return how the text of `source` starts, and a source that still has all of it to be read."""
     if not reads_once(source):
         with open_text(expand(source)[0]) as lines:
-            return source, next(
-                filter(str.strip, lines.segments()), ""
-            )  # empty lines at the start say nothing
+            # empty lines at the start say nothing
+            return source, next(filter(str.strip, lines.segments()), "")
     stream = decompressed(_opened(source), source_name(source))
     start = cast(io.BufferedReader, stream).peek(4096).decode("utf-8-sig", "ignore")
     return stream, start

@@ -126,9 +126,8 @@ class Observations:
         if device not in self._on_device:
             from gramian.torch_device import find_device
 
-            find_device(
-                device
-            )  # before anything else of torch is imported, for what is said if that is missing
+            # before anything else of torch is imported, for what is said if that is missing
+            find_device(device)
             from gramian.learn.device_inference import DeviceInference
 
             self._on_device[device] = DeviceInference(self.bank, self.productions, device)

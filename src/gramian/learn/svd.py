@@ -59,9 +59,8 @@ def cross_svd(
 
     width = min(rank + 10, d, e)
     basis = np.random.default_rng(random_state).standard_normal((e, width)).astype(x.dtype)
-    for _ in range(
-        power_iterations
-    ):  # triangular factors keep columns apart as well as orthonormal ones, for a quarter
+    # triangular factors keep columns apart as well as orthonormal ones, for a quarter
+    for _ in range(power_iterations):
         basis = _apart(backward(_apart(forward(basis))))
     basis = np.linalg.qr(forward(basis))[0]
     right, values, mix = np.linalg.svd(backward(basis), full_matrices=False)

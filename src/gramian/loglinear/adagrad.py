@@ -23,9 +23,8 @@ class Tables(NamedTuple):
 
     weights: Floats
     squares: Floats  # the sum of the squares of their gradients
-    drift: npt.NDArray[
-        np.float64
-    ]  # the sum of each change times its step, from which the mean of the weights follows
+    # the sum of each change times its step, from which the mean of the weights follows
+    drift: npt.NDArray[np.float64]
     rate: float
     smallest: float  # smaller gradients are ignored: they cost time and fill the table
     decay: float  # strength of L2 regularisation, applied whenever a weight changes

@@ -72,9 +72,8 @@ class WordEncoder:
         self.pooling, self.is_tuned = pooling, is_tuned
         self.size = int(self.model.config.hidden_size)
         max_positions = getattr(self.model.config, "max_position_embeddings", None) or _LONGEST
-        first_position = (
-            getattr(self.model.config, "pad_token_id", None) or 0
-        )  # RoBERTa counts places from behind it
+        # RoBERTa counts places from behind it
+        first_position = getattr(self.model.config, "pad_token_id", None) or 0
         self._longest = int(min(self._pieces.model_max_length, max_positions - first_position))
         if weights:
             state = {name: torch.from_numpy(np.asarray(value, np.float32)) for name, value in weights.items()}

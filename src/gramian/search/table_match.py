@@ -154,9 +154,8 @@ class _Sets:
         if which not in self._chains:
             nodes = self._nodes
             if which == ":":
-                continues = np.roll(
-                    nodes.children == 1, 1
-                )  # the node before it is its parent, and has only this child
+                # the node before it is its parent, and has only this child
+                continues = np.roll(nodes.children == 1, 1)
                 continues[0] = False
             elif which == ",":
                 continues = nodes.order == 1

@@ -47,9 +47,8 @@ def calibrate_on(model: Model, trees: Sequence[Tree]) -> Model:
 def _calibrated(model: Model, ask: Callable[[FoldTask], Any]) -> Model:
     report: dict[str, Any] = {}
     weights: dict[str, float] = {}
-    for part in (
-        model.experts if model.reranker is None else ()
-    ):  # a reranker has learnt with the usual weights
+    # a reranker has learnt with the usual weights
+    for part in model.experts if model.reranker is None else ():
         kind = EXPERT_KINDS[part.kind]
         f1 = ask(WeightsTask(kind=part.kind, others=tuple(weights.items())))
         ranked = [

@@ -134,9 +134,8 @@ class TrainingRun:
         """Learn the model."""
         began = time.perf_counter()
         if self.settings.has_neural_expert and self.runner.scheduler is None and find_spec("torch") is None:
-            raise MissingExtraError(
-                "torch", "neural", "learning a neural expert"
-            )  # before all others are learnt
+            # before all others are learnt
+            raise MissingExtraError("torch", "neural", "learning a neural expert")
         if self.settings.text:
             self.data = with_silver(self.data, self.settings, self.runner)
             self.runner = replace(self.runner, data=self.data)
@@ -229,9 +228,8 @@ class TrainingRun:
         models = settings.n_models * (1 + settings.calibrate) * (settings.folds if settings.rerank else 1)
         step = 1e-6 * len(bank.label) + 3 * work / 1e10
         nodes = len(bank.label) * (400 + 12 * float(n_states[bank.label].mean()))
-        silver = (
-            text_of(settings).count() / bank.n_trees if settings.text else 0.0
-        )  # as many times as there are trees
+        # as many times as there are trees
+        silver = text_of(settings).count() / bank.n_trees if settings.text else 0.0
         features *= 1 + min(silver, IN_MEMORY / bank.n_trees)
         seconds = models * (2 + features + used.get("max_iter", 0) * step * (1 + silver))
         scoring = 0.0
@@ -289,9 +287,8 @@ class TrainingRun:
         """Train all members, those already finished excepted, and what is learnt from folds."""
         settings, runner, numbers, before = self.settings, self.runner, count(1), 0
         tasks = member_tasks(settings, self.data, runner.folder if runner.scheduler is None else None)
-        if (
-            not settings.is_bundle
-        ):  # one grammar, whose iterations may be scored and are divided among threads
+        # one grammar, whose iterations may be scored and are divided among threads
+        if not settings.is_bundle:
             runner = replace(runner, scheduler=None)
             tasks = [replace(task, here=self._here(), depends=self._dependencies()) for task in tasks]
         tell_progress(_log, "models", 0, len(tasks))

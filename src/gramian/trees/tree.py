@@ -389,9 +389,8 @@ def _check(label: str, children: tuple[Tree, ...], word: str | None) -> None:
 
 def with_words(tree: Tree, words: Sequence[str], tags: Sequence[str] | None = None) -> Tree:
     """Return a tree with other words, and other tags if they are given."""
-    remaining = zip(
-        words[::-1], (tree.tags if tags is None else tags)[::-1], strict=True
-    )  # nodes come from the right
+    # nodes come from the right
+    remaining = zip(words[::-1], (tree.tags if tags is None else tags)[::-1], strict=True)
 
     def respelt(node: Tree, children: list[Tree]) -> Tree:
         if node.word is None:

@@ -141,9 +141,8 @@ def test_a_parser_may_do_without_its_reranker(fold, learnt):
     off, on = Parser(model, rerank=False).parse(words, k=4), Parser(model).parse(words, k=4)
     assert off.alternatives == base.alternatives
     assert on.tree == on.alternatives[0].tree != base.tree
-    assert set(on.alternatives) == set(
-        base.alternatives
-    )  # fewer than k differ, and all are told with their own probability
+    # fewer than k differ, and all are told with their own probability
+    assert set(on.alternatives) == set(base.alternatives)
     sure = dict(zip(base.tree.spans(), base.confidences, strict=True))
     for span, value in zip(on.tree.spans(), on.confidences, strict=True):
         assert sure.get(span, value) == value

@@ -207,9 +207,8 @@ def test_the_report_tells_spectra_and_stages(caplog):
 def test_the_plain_setting_of_the_thesis():
     learner = TrainingSettings.of(paper="thesis", n_states=3, random_state=7).estimator()
     assert (learner.n_states, learner.allocation, learner.random_state) == (3, "all", 7)
-    assert learner.lexicon == LexiconOptions(
-        4, 0.0, 0.0, suffixes=False
-    )  # rare is what was seen less than 5 times
+    # rare is what was seen less than 5 times
+    assert learner.lexicon == LexiconOptions(4, 0.0, 0.0, suffixes=False)
     assert learner.features == Features("thesis", rare_words=5, scaling=False, heads="none")
     assert learner.clustering == Clustering(projection="raw", restarts=10, max_iter=300, sample=None)
     assert learner.smoothing == Smoothing(0.0, 0.0, 0.0, floor=0.00005)

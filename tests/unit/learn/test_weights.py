@@ -102,9 +102,8 @@ def test_counts_of_known_states(banks, soft):
         seen = Observations(bank)
         layout = Layout.of(seen.productions, np.full(bank.n_symbols, 2, np.int32))
         first = np.repeat(bank.tree_start[:-1], np.diff(bank.tree_start))
-        place = (
-            np.arange(len(bank.label)) - first
-        )  # in its tree, so that copies of a tree have the same states
+        # in its tree, so that copies of a tree have the same states
+        place = np.arange(len(bank.label)) - first
         if soft:
             share = np.stack([1 / (2 + place), 1 - 1 / (2 + place)], axis=1).astype(np.float32)
             weights = [share[seen.nodes(symbol)] for symbol in range(bank.n_symbols)]

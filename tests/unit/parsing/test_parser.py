@@ -88,9 +88,8 @@ def test_best_trees(parser):
     }
     assert len(set(trees)) == len(trees)
     total = np.logaddexp.reduce([alternative.log_prob_tree for alternative in result.alternatives])
-    assert total == pytest.approx(
-        result.log_prob_words, abs=0.05
-    )  # these few are nearly all of the probability
+    # these few are nearly all of the probability
+    assert total == pytest.approx(result.log_prob_words, abs=0.05)
 
 
 def test_samples(parser):
@@ -549,9 +548,8 @@ def test_parsers_are_copied_and_pickled():
         assert (other.decoder, other.limits, other.recall_penalty) == (one.decoder, one.limits, 0.3)
         assert list(map(facts, other.parse_many(SENTENCES[:10]))) == expected
     assert copy.copy(one).model is one.model
-    assert len(pickle.dumps(one)) < 1.2 * len(
-        pickle.dumps(load(FIXTURE))
-    )  # nothing that was remembered goes along
+    # nothing that was remembered goes along
+    assert len(pickle.dumps(one)) < 1.2 * len(pickle.dumps(load(FIXTURE)))
 
 
 def test_parsers_go_to_processes_that_are_spawned():

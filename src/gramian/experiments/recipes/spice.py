@@ -77,9 +77,8 @@ def measure(task: Task) -> dict[str, Any]:
     settings, seed = task["settings"], task["seed"]
     files = {part: task["files"][f"{settings['problem']}/{part}"] for part in _PARTS}
     train, prefixes = read_strings(files["train"]), read_strings(files["prefixes"])
-    targets = read_targets(files["targets"])[
-        : len(prefixes)
-    ]  # some files of the competition have one too many
+    # some files of the competition have one too many
+    targets = read_targets(files["targets"])[: len(prefixes)]
     train = train.take(slice(settings["train"] or None))
     figures: dict[str, Any] = {
         "symbols": len(train.alphabet),
