@@ -71,7 +71,7 @@ def main() -> None:
 
     from gramian import Parser
     from gramian.evaluate import GoldBrackets
-    from gramian.training import TrainingData, TrainingSettings, train
+    from gramian.training import TrainingData, TrainingRun, TrainingSettings
     from gramian.trees import annotation_scheme, normalise, read_trees
 
     data = TrainingData.read(options.train, TrainingSettings.of(preset=options.preset))
@@ -87,7 +87,7 @@ def main() -> None:
         runs = []
         for seed in range(1 if method in ("pcfg", "spectral-moments", "many") else options.seeds):
             began = time.process_time()
-            model = train(data, settings_of(method, options, seed))
+            model = TrainingRun(data, settings_of(method, options, seed)).run()
             learnt = time.process_time() - began
             parse = Parser(model)
             parse.parse(list(gold[0][1].words))

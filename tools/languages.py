@@ -116,7 +116,7 @@ does{told}.
 def build(code: str, data: Path, models: Path, jobs: int) -> dict[str, object]:
     """Train the model of a language, and write its package."""
     from gramian.parsing.model_store import save_model
-    from gramian.training import TrainingSettings, train
+    from gramian.training import TrainingRun, TrainingSettings
 
     language = LANGUAGES[code]
     package = models / f"gramian-{code}"
@@ -125,9 +125,9 @@ def build(code: str, data: Path, models: Path, jobs: int) -> dict[str, object]:
     path = module / "model.grammar"
     settings = TrainingSettings.of(language.options, attribution=language.attribution, language=code)
     folder = data / language.treebank
-    model = train(
+    model = TrainingRun(
         str(folder / "train.mrg"), settings, dev=str(folder / "dev.mrg"), n_jobs=jobs, checkpoint=path
-    )
+    ).run()
     # A model says nothing of where a machine keeps its data.
     about = dict(model.data) | {"source": f"{language.treebank}/train.mrg"}
     metrics = dict(model.metrics) | {"dev": f"{language.treebank}/dev.mrg"}

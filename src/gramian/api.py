@@ -9,7 +9,7 @@ from typing import Any
 from gramian.base import progress_shown
 from gramian.parsing.parser import Parser
 from gramian.training.training_data import TreeSource
-from gramian.training.training_run import train as train_model
+from gramian.training.training_run import TrainingRun
 from gramian.training.training_settings import ExpertChoice, Method, TrainingSettings
 
 
@@ -85,5 +85,5 @@ def train(
     given = {name: value for name, value in usual.items() if value is not None}
     chosen = TrainingSettings.of({**(settings or {}), **given}, **others)
     with progress_shown(verbose):
-        model = train_model(trees, chosen, dev=dev, n_jobs=n_jobs, scheduler=scheduler, checkpoint=checkpoint)
-    return Parser(model)
+        run = TrainingRun(trees, chosen, dev=dev, n_jobs=n_jobs, scheduler=scheduler, checkpoint=checkpoint)
+        return Parser(run.run())

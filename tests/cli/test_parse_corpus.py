@@ -14,7 +14,7 @@ import pytest
 
 import gramian
 from gramian.parsing.model_store import save_model
-from gramian.training import TrainingSettings, train
+from gramian.training import TrainingRun, TrainingSettings
 
 MODEL = str(Path(__file__).parents[1] / "unit" / "grammar" / "fixtures" / "version-1.grammar")
 
@@ -109,7 +109,7 @@ def test_failures_count_under_strict(corpus, tmp_path, parse):
 def test_conllu_has_the_heads_of_the_models_language(tmp_path, parse):
     """Indonesian treebanks follow Penn's scheme, but not Collins' head rules, by which the last word would be head of "kucing besar"."""
     tree = gramian.Tree.parse("(S (NP (NNO kucing) (ADJ besar)) (VP (VBI tidur)))")
-    model = train([tree] * 20, TrainingSettings(method="pcfg", language="id"))
+    model = TrainingRun([tree] * 20, TrainingSettings(method="pcfg", language="id")).run()
     save_model(model, tmp_path / "id.model")
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.txt").write_text("kucing besar tidur\n")

@@ -3,9 +3,9 @@
 import io
 import json
 import re
+import shlex
 import sys
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -53,7 +53,11 @@ def train(gramian, monkeypatch, tmp_path):
     (tmp_path / "trees.mrg").write_text(treebank())
     monkeypatch.chdir(tmp_path)
 
-    return partial(gramian, "train")
+    def call(*arguments):
+        """Run the command; an argument may be several words, as a shell splits them."""
+        return gramian("train", *[word for argument in arguments for word in shlex.split(argument)])
+
+    return call
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -63,7 +67,7 @@ def test_every_method_writes_a_model_that_loads(train, tmp_path, method):
         if method not in ("pcfg", "split-merge")
         else METHODS[method]
     )
-    code, out, err = train("trees.mrg", "-o", "model", "--method", method, *options)
+    code, out, err = train("trees.mrg -o model --method", method, *options)
     assert (code, out) == (0, ""), err
     assert "read 80 trees" in err
     assert "wrote model" in err
@@ -84,7 +88,7 @@ def test_every_method_writes_a_model_that_loads(train, tmp_path, method):
 def test_the_model_parses(train, tmp_path):
     from gramian.parsing.parser import Parser
 
-    assert train("trees.mrg", "-o", "model", "--method", "spectral-em", "--set", "max_iter=1", "-q")[0] == 0
+    assert train("trees.mrg -o model --method spectral-em --set max_iter=1 -q")[0] == 0
     result = Parser(load_model(tmp_path / "model")).parse(["the", "big", "cat", "sees", "it", "."])
     assert result.tree == Tree.parse(
         "(S (NP (DT the) (JJ big) (NN cat)) (VP (VBZ sees) (NP (PRP it))) (. .))"
@@ -92,7 +96,7 @@ def test_the_model_parses(train, tmp_path):
 
 
 def test_dry_run_learns_nothing(train, tmp_path):
-    code, out, _ = train("trees.mrg", "-o", "model", "--dry-run", "--states", "4", "--seed", "9")
+    code, out, _ = train("trees.mrg -o model --dry-run --states 4 --seed 9")
     assert code == 0
     plan = json.loads(out)
     assert plan["options"]["n_states"] == 4
@@ -106,7 +110,7 @@ def test_dry_run_learns_nothing(train, tmp_path):
 def test_a_dry_run_counts_scoring(train):
     estimates = []
     for dev in ((), ("--dev", "trees.mrg")):
-        code, out, _ = train("trees.mrg", "-o", "model", "--states", "2", "--dry-run", "-q", *dev)
+        code, out, _ = train("trees.mrg -o model --states 2 --dry-run -q", *dev)
         assert code == 0
         estimates.append(json.loads(out)["estimate"])
     alone, scored = estimates
@@ -118,7 +122,7 @@ def test_a_dry_run_counts_scoring(train):
 
 def test_a_model_is_replaced_by_another_only_by_force(train, tmp_path):
     options = ("trees.mrg", "-o", "model", "--method", "pcfg")
-    assert train(*options, "--dev", "trees.mrg")[0] == 0
+    assert train(*options, "--dev trees.mrg")[0] == 0
     first = (tmp_path / "model").read_bytes()
     for others in (
         (),
@@ -132,28 +136,17 @@ def test_a_model_is_replaced_by_another_only_by_force(train, tmp_path):
         )
         assert (tmp_path / "model").read_bytes() == first
     # The same again: nothing is lost.
-    assert train(*options, "--dev", "trees.mrg")[0] == 0
+    assert train(*options, "--dev trees.mrg")[0] == 0
     assert (tmp_path / "model").read_bytes() == first
-    assert train(*options, "--set", "attribution=me", "--force")[0] == 0
+    assert train(*options, "--set attribution=me --force")[0] == 0
     assert load_model(tmp_path / "model").data["attribution"] == "me"
 
 
 def test_same_seed_same_file(train, tmp_path):
-    arguments = (
-        "trees.mrg",
-        "--method",
-        "spectral-em",
-        "--states",
-        "3",
-        "--set",
-        "allocation=all",
-        "--set",
-        "max_iter=1",
-        "-q",
-    )
+    arguments = "trees.mrg --method spectral-em --states 3 --set allocation=all --set max_iter=1 -q"
 
     def contents(name: str, *options: str) -> bytes:
-        code, _, err = train(*arguments, "-o", name, *options)
+        code, _, err = train(arguments, "-o", name, *options)
         assert (code, err) == (0, "")
         return (tmp_path / name).read_bytes()
 
@@ -166,17 +159,8 @@ def test_same_seed_same_file(train, tmp_path):
 def test_from_stdin_and_options_of_shape(train, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(treebank(20).encode())))
     code, _, _ = train(
-        "-",
-        "-o",
-        "model",
-        "--method",
-        "pcfg",
-        "--set",
-        "binarisation.direction=head",
-        "--set",
-        "binarisation.horizontal=1",
-        "--set",
-        "binarisation.vertical=2",
+        "- -o model --method pcfg --set binarisation.direction=head",
+        "--set binarisation.horizontal=1 --set binarisation.vertical=2",
     )
     assert code == 0
     symbols = load_model(tmp_path / "model").grammar.symbols
@@ -185,36 +169,20 @@ def test_from_stdin_and_options_of_shape(train, tmp_path, monkeypatch):
 
 
 def test_em_goes_on_from_a_model(train, tmp_path):
-    assert (
-        train(
-            "trees.mrg",
-            "-o",
-            "start",
-            "--method",
-            "spectral-cluster",
-            "--states",
-            "2",
-            "--set",
-            "allocation=all",
-        )[0]
-        == 0
-    )
-    code, _, err = train(
-        "trees.mrg", "-o", "model", "--method", "em", "--set", "start=start", "--set", "max_iter=1"
-    )
+    assert train("trees.mrg -o start --method spectral-cluster --states 2 --set allocation=all")[0] == 0
+    code, _, err = train("trees.mrg -o model --method em --set start=start --set max_iter=1")
     assert code == 0, err
     one, two = load_model(tmp_path / "start").grammar, load_model(tmp_path / "model").grammar
     np.testing.assert_array_equal(one.n_states, two.n_states)
-    assert train("trees.mrg", "-o", "x", "--method", "pcfg", "--set", "start=start")[0] == 2
-    code, _, err = train("trees.mrg", "-o", "x", "--method", "em", "--set", "start=absent")
+    assert train("trees.mrg -o x --method pcfg --set start=start")[0] == 2
+    code, _, err = train("trees.mrg -o x --method em --set start=absent")
     assert code == 2
     assert "absent: there is no such model file" in err
 
 
 def test_scores_on_other_trees(train, tmp_path):
     (tmp_path / "dev.mrg").write_text(treebank(10))
-    code, _, err = train("trees.mrg", "-o", "model", "--method", "em", "--set", "max_iter=2", "--states", "2", "--dev", "dev.mrg",
-                         "--set", "keep_best=true")  # fmt: skip
+    code, _, err = train("trees.mrg -o model --method em --set max_iter=2 --states 2 --dev dev.mrg --set keep_best=true")  # fmt: skip
     assert code == 0, err
     metrics = load_model(tmp_path / "model").metrics
     assert metrics["f1"] > 90
@@ -224,17 +192,15 @@ def test_scores_on_other_trees(train, tmp_path):
 
 
 def test_attribution_and_full_precision(train, tmp_path):
-    assert (
-        train("trees.mrg", "-o", "model", "--method", "pcfg", "--set", "attribution=Ann, CC-BY", "-q")[0] == 0
-    )
-    assert train("trees.mrg", "-o", "full", "--method", "pcfg", "--set", "compress=false", "-q")[0] == 0
+    assert train("trees.mrg -o model --method pcfg --set 'attribution=Ann, CC-BY' -q")[0] == 0
+    assert train("trees.mrg -o full --method pcfg --set compress=false -q")[0] == 0
     assert load_model(tmp_path / "model").data["attribution"] == "Ann, CC-BY"
     assert (tmp_path / "model").stat().st_size < (tmp_path / "full").stat().st_size
 
 
 def test_labels_that_are_phrases_and_tags(train, tmp_path):
     (tmp_path / "same.mrg").write_text("(S (N (N a) (X b)) (V (V c)))\n" * 20)
-    code, _, err = train("same.mrg", "-o", "model", "--method", "pcfg")
+    code, _, err = train("same.mrg -o model --method pcfg")
     assert code == 0, err
     assert load_model(tmp_path / "model").grammar.symbols.count("N") == 2
 
@@ -251,7 +217,7 @@ def test_labels_that_are_phrases_and_tags(train, tmp_path):
 )
 def test_bad_trees(train, tmp_path, content, message):
     (tmp_path / "trees.mrg").write_bytes(content if isinstance(content, bytes) else content.encode())
-    code, out, err = train("trees.mrg", "-o", "model", "--method", "spectral-cluster")
+    code, out, err = train("trees.mrg -o model --method spectral-cluster")
     assert (code, out) == (2, "")
     assert message in err
     assert "Traceback" not in err
@@ -299,11 +265,11 @@ def test_bad_options(train, tmp_path, arguments, message):
 
 def test_broken_trees_and_joined_words_are_told(train, tmp_path):
     (tmp_path / "trees.mrg").write_text(treebank(20) + "(S (N))\n")
-    code, _, err = train("trees.mrg", "-o", "model", "--method", "pcfg", "--skip-broken")
+    code, _, err = train("trees.mrg -o model --method pcfg --skip-broken")
     assert code == 0
     assert "gramian: 1 broken trees were skipped" in err
     (tmp_path / "trees.mrg").write_text(treebank(20) + "(S (NP (NNP New York)) (VP (VBZ is)))\n")
-    code, _, err = train("trees.mrg", "-o", "model", "--method", "pcfg", "--force")
+    code, _, err = train("trees.mrg -o model --method pcfg --force")
     assert code == 0
     assert "gramian: trees.mrg: 1 words with a space inside were joined with '_'" in err
     assert "Warning" not in err
@@ -311,17 +277,7 @@ def test_broken_trees_and_joined_words_are_told(train, tmp_path):
 
 
 def test_states_are_searched_for_and_the_search_goes_on(gramian, train):
-    arguments = [
-        "trees.mrg",
-        "-o",
-        "s.model",
-        "--method",
-        "spectral-em",
-        "--states",
-        "3",
-        "--set",
-        "max_iter=1",
-    ]
+    arguments = ["trees.mrg -o s.model --method spectral-em --states 3 --set max_iter=1"]
     arguments += ["--set", "search.method=beam", "--set"]
     code, _, err = train(*arguments, "search.budget=3")
     assert (code, "3 candidates, F1 from" in err) == (0, True), err
@@ -345,14 +301,14 @@ def test_states_are_searched_for_and_the_search_goes_on(gramian, train):
 def test_the_scheme_is_told_and_rare_words_go_by_their_tags(train):
     lines = [f"( (SENT (NP-SUJ (DET le) (NC chien{n % 9})) (VN (V dort)) (PONCT .)))" for n in range(40)]
     Path("french.mrg").write_text("\n".join(lines))
-    assert "preset ftb" in train("french.mrg", "-o", "f.model", "--states", "2", "--set", "max_iter=1")[2]
+    assert "preset ftb" in train("french.mrg -o f.model --states 2 --set max_iter=1")[2]
     model = load_model("f.model")
     assert model.preset == "ftb"
     assert "NP" in model.grammar.symbols
     # Classes of words are tags alone, in each of the two grammars.
     assert all(name.isdigit() for grammar in model.grammars for name in grammar.lexicon.classes)
     options = ("--preset", "whole", "--method", "spectral-cluster", "--set", "lexicon=suffix")
-    assert train("french.mrg", "-o", "w.model", *options)[0] == 0
+    assert train("french.mrg -o w.model", *options)[0] == 0
     model = load_model("w.model")
     assert "NP-SUJ" in model.grammar.symbols
     assert any(" " in name for name in model.grammar.lexicon.classes)
@@ -360,7 +316,7 @@ def test_the_scheme_is_told_and_rare_words_go_by_their_tags(train):
 
 def test_several_models(gramian, train):
     options = ("--ensemble-size", "3", "--states", "2", "--set", "max_iter=1", "--dev", "trees.mrg")
-    code, _, err = train("trees.mrg", "-o", "many.model", *options, "--set", "noise.kind=mixed")
+    code, _, err = train("trees.mrg -o many.model", *options, "--set noise.kind=mixed")
     assert code == 0
     assert "model 3 of 3" in err
     assert "all together" in err
@@ -373,25 +329,13 @@ def test_several_models(gramian, train):
     shown = out
     assert "3 grammars" in shown
     assert "dropout 0.05" in shown
-    assert (
-        train("trees.mrg", "-o", "again.model", *options, "--set", "noise.kind=mixed", "--jobs", "2")[0] == 0
-    )
+    assert train("trees.mrg -o again.model", *options, "--set noise.kind=mixed --jobs 2")[0] == 0
     assert Path("again.model").read_bytes() == Path("many.model").read_bytes()
     assert not list(Path().glob("*.members"))
 
 
 def test_several_models_go_on_where_they_were(train, monkeypatch):
-    options = (
-        "trees.mrg",
-        "-o",
-        "many.model",
-        "--ensemble-size",
-        "3",
-        "--states",
-        "2",
-        "--set",
-        "max_iter=1",
-    )
+    options = ["trees.mrg -o many.model --ensemble-size 3 --states 2 --set max_iter=1"]
     taught = []
     learn_one = MemberTask.run
 
@@ -430,14 +374,14 @@ def test_several_models_go_on_where_they_were(train, monkeypatch):
 )
 def test_what_does_not_go_with_several_models(train, monkeypatch, options, reason):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(treebank().encode())))
-    code, _, err = train(*options, "-o", "many.model")
+    code, _, err = train(*options, "-o many.model")
     assert code == 2
     assert reason in err
 
 
 def test_an_expert_beside_the_grammars(train, capsys, monkeypatch):
     options = ("--ensemble-size", "1", "--states", "2", "--set", "max_iter=1", "--expert")
-    assert train("trees.mrg", "-o", "with.model", *options, "--quiet")[0] == 0
+    assert train("trees.mrg -o with.model", *options, "--quiet")[0] == 0
     model = load_model("with.model")
     assert model.expert("crf") is not None
     assert len(model.grammars) == 1
@@ -455,7 +399,7 @@ def test_an_expert_beside_the_grammars(train, capsys, monkeypatch):
 
 def test_confidences_are_calibrated_on_trees_held_out(gramian, train):
     options = ("--ensemble-size", "1", "--states", "2", "--set", "max_iter=1", "--calibrate")
-    code, _, err = train("trees.mrg", "-o", "calibrated.model", *options)
+    code, _, err = train("trees.mrg -o calibrated.model", *options)
     assert code == 0
     assert err.count("on held-out trees") == 2  # trained, and parsed
     assert not Path("calibrated.model.members").exists()
@@ -466,7 +410,7 @@ def test_confidences_are_calibrated_on_trees_held_out(gramian, train):
     trees = [Tree.parse(line) for line in treebank().splitlines()[-8:]]
     tags = sum(word != "." for tree in trees for word in tree.words)
     assert found.report["calibration"]["nodes"]["tags"] == tags
-    train("trees.mrg", "-o", "plain.model", *options[:-1], "-q")
+    train("trees.mrg -o plain.model", *options[:-1], "-q")
     plain = load_model("plain.model")
     words = list(trees[0].words)
     raw, sure = Parser(plain).parse(words), Parser(found).parse(words)
@@ -476,26 +420,16 @@ def test_confidences_are_calibrated_on_trees_held_out(gramian, train):
     code, out, err = gramian("inspect", "calibrated.model")
     assert "a grammar, calibrated, " in out
     for more in (("--method", "pcfg"), ("--set", "keep_best=true", "--dev", "trees.mrg")):
-        code, _, err = train("trees.mrg", "-o", "no.model", "--ensemble-size", "1", "--calibrate", *more)
+        code, _, err = train("trees.mrg -o no.model --ensemble-size 1 --calibrate", *more)
         assert code == 2
         assert "calibrate excludes keep_best" in err
 
 
 def test_text_without_trees(train, tmp_path):
-    assert train("trees.mrg", "-o", "teacher.grammar", "--method", "pcfg")[0] == 0
+    assert train("trees.mrg -o teacher.grammar --method pcfg")[0] == 0
     (tmp_path / "some.tok").write_text("the gnu runs .\nit sees the gnu .\n" * 20)
     (tmp_path / "more.txt").write_text("The zebra runs. It sees the zebra.\n")
-    command = [
-        "trees.mrg",
-        "-o",
-        "my.grammar",
-        "--ensemble-size",
-        "1",
-        "--states",
-        "2",
-        "--set",
-        "silver.teacher=teacher.grammar",
-    ]
+    command = ["trees.mrg -o my.grammar --ensemble-size 1 --states 2 --set silver.teacher=teacher.grammar"]
     command += ["--text", "some.tok", "--text", "more.txt", "--set", "silver.weight=0.5"]
     code, out, _ = train(*command, "--dry-run")
     estimate = json.loads(out)["estimate"]
@@ -512,7 +446,7 @@ def test_text_without_trees(train, tmp_path):
     for file, told in (("-", "stdin"), ("nothing", "cannot be opened")):
         code, _, err = train(*command[:-2], "--text", file, "--force")
         assert (code, told in err) == (2, True)
-    code, _, err = train("trees.mrg", "-o", "my.grammar", "--set", "silver.rounds=2", "--force")
+    code, _, err = train("trees.mrg -o my.grammar --set silver.rounds=2 --force")
     assert (code, "settings of silver trees require text" in err) == (2, True)
 
 
@@ -542,7 +476,7 @@ def test_every_parameter_of_a_paper_is_a_setting(train):
     }  # fmt: skip
     assignments = [word for name, value in told.items() for word in ("--set", f"{name}={value}")]
     usual = ("--ensemble-size", "2", "--method", "spectral-cluster", "--states", "3")
-    assert train("trees.mrg", "-o", "model", *assignments, *usual)[0] == 0
+    assert train("trees.mrg -o model", *assignments, *usual)[0] == 0
     model = load_model("model")
     noted = model.options
     wanted = {"features__scaling": False, "clustering__rank": 2, "clustering__projection": "raw"}
@@ -561,7 +495,7 @@ def test_every_parameter_of_a_paper_is_a_setting(train):
     assert {name: noted[name] for name in wanted} == wanted
     assert [member["noise_level"] for member in model.report["members"]] == [0.3, 0.3]
     told = ("--set", "backoff=12", "--set", "unsmoothed=5", "--set", "least=0.1", "--states", "2")
-    assert train("trees.mrg", "-o", "moments", "--method", "spectral-moments", *told)[0] == 0
+    assert train("trees.mrg -o moments --method spectral-moments", *told)[0] == 0
     noted = load_model("moments").options
     assert (noted["backoff"], noted["unsmoothed"], noted["least"]) == (12, 5, 0.1)
 
@@ -595,7 +529,7 @@ def test_settings_that_are_wrong(train, arguments, message):
     Path("bad.toml").write_text("n_states = = 3")
     Path("wrong.toml").write_text('[clustering]\nrank = "x"\n')
     Path("unknown.toml").write_text("[clustering]\nrnk = 3\n")
-    code, out, err = train("trees.mrg", "-o", "model", *arguments)
+    code, out, err = train("trees.mrg -o model", *arguments)
     assert (code, out) == (2, "")
     assert message in err
     assert "Traceback" not in err
@@ -606,7 +540,7 @@ def test_settings_of_a_file_are_overridden_on_the_command_line(train):
         "n_states = {NP = 3, VP = 2}\nmax_iter = 1\nensemble_size = 1\n[smoothing]\nrule = 1\nstate = 1\n"
     )
     changed = ("--set", "smoothing.rule=3", "--set", "ensemble_size=5", "--ensemble-size", "2")
-    assert train("trees.mrg", "-o", "model", "--config", "all.toml", *changed)[0] == 0
+    assert train("trees.mrg -o model --config all.toml", *changed)[0] == 0
     model = load_model("model")
     assert (model.options["n_states"], model.options["max_iter"], model.options["models"]) == (
         {"NP": 3, "VP": 2},
@@ -617,12 +551,7 @@ def test_settings_of_a_file_are_overridden_on_the_command_line(train):
 
 
 def test_the_setting_of_a_paper_and_what_is_given_beside_it(train):
-    assert (
-        train(
-            "trees.mrg", "-o", "model", "--set", "paper=thesis", "--states", "2", "--set", "allocation=root"
-        )[0]
-        == 0
-    )
+    assert train("trees.mrg -o model --set paper=thesis --states 2 --set allocation=root")[0] == 0
     model = load_model("model")
     noted = model.options
     assert (noted["features__templates"], noted["allocation"], noted["n_states"]) == ("thesis", "root", 2)
@@ -632,14 +561,14 @@ def test_the_setting_of_a_paper_and_what_is_given_beside_it(train):
     parser = Parser(model, decoder="max-marginal-sum")
     pairs = list(zip(tree.words, tree.tags, strict=True))
     assert [parser.parse(pairs).tree, parser.parse(list(tree.words)).tree] == [tree, tree]
-    code, _, err = train("trees.mrg", "-o", "other", "--set", "paper=thesis", "--method", "pcfg")
+    code, _, err = train("trees.mrg -o other --set paper=thesis --method pcfg")
     assert code == 2
     assert "requires method" in err
 
 
 def test_several_models_with_collapsed_tags(train):
     told = ("--set", "binarisation.collapse_tags=true", "--states", "2", "--set", "max_iter=1")
-    assert train("trees.mrg", "-o", "model", *told)[0] == 0
+    assert train("trees.mrg -o model", *told)[0] == 0
     model = load_model("model")
     assert len(model.grammars) == 2
     assert all("NP|PRP" in grammar.symbols[grammar.n_phrases :] for grammar in model.grammars)

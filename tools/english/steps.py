@@ -222,7 +222,7 @@ def train_grammar(build: Build) -> None:
     from gramian.training import TrainingSettings
     from gramian.training.selftraining.silver_trees import SilverTrees
     from gramian.training.training_data import TrainingData
-    from gramian.training.training_run import train
+    from gramian.training.training_run import TrainingRun
 
     gold, _ = build.gold()
     settings = TrainingSettings.of(ensemble_size=1, language="none")
@@ -235,7 +235,8 @@ def train_grammar(build: Build) -> None:
     ]
     data = replace(data, silver=SilverTrees.joined(shards))
     target = build.file("grammar")
-    save_model(train(data, settings, n_jobs=build.n_jobs, checkpoint=target), target)
+    run = TrainingRun(data, settings, n_jobs=build.n_jobs, checkpoint=target)
+    save_model(run.run(), target)
 
 
 def train_net(build: Build) -> None:

@@ -36,12 +36,15 @@ def train_proposer(trees: Sequence[Tree], labels: LabelSet, n_states: int = 4) -
     >>> print(proposer.propose([["rain", "falls"]])[0].tree)
     (S (NP (NN rain)) (VP (VBZ falls)))
     """
-    from gramian.training import TrainingSettings, train  # needs scikit-learn, which annotating does not
+    from gramian.training import (
+        TrainingRun,
+        TrainingSettings,
+    )  # needs scikit-learn
 
     options = {"method": "spectral-cluster", "n_states": n_states, "ensemble_size": 1, "preset": "whole"}
     with warnings.catch_warnings(), handled(logging.NullHandler(), logging.WARNING):
         warnings.simplefilter("ignore")  # few trees have fewer different nodes than states
-        model = train(trees, TrainingSettings.of(options))
+        model = TrainingRun(trees, TrainingSettings.of(options)).run()
     return Proposer(Parser(model), labels, usual_tags(trees))
 
 

@@ -74,8 +74,7 @@ def train(
     from gramian.io.header import grammar_header, read_header
     from gramian.io.output import check_output, is_written_through, writing
     from gramian.parsing.model_store import save_model
-    from gramian.training import TrainingData, TrainingRun
-    from gramian.training.setting_groups import check_settings
+    from gramian.training import TrainingRun
     from gramian.training.training_methods import recorded_options
 
     began = time.perf_counter()
@@ -83,12 +82,11 @@ def train(
         check_output(output, force=True)  # whether it may be replaced is known when the data are read
     beside = not is_written_through(output)  # whether there is a file, beside which other things can be kept
     settings = TrainingSettings.of(chosen_settings(options, assignments, config, _all_settings, "train"))
-    check_settings(settings, dev=dev is not None, scheduler=scheduler is not None)
     with showing_progress(quiet):
         with telling_warnings(quiet):
-            data = TrainingData.read(trees, settings)
-        kept = output if beside else None
-        run = TrainingRun(data, settings, dev=dev, n_jobs=jobs, scheduler=scheduler, checkpoint=kept)
+            kept = output if beside else None
+            run = TrainingRun(trees, settings, dev=dev, n_jobs=jobs, scheduler=scheduler, checkpoint=kept)
+            data = run.data
         if not quiet:
             trees_and_words = f"{counted(data.bank.n_trees, 'tree')}, {counted(data.n_words, 'word')}"
             took = f"{time.perf_counter() - began:.1f} s"

@@ -15,7 +15,7 @@ from gramian.learn.state_search import ClusterCache, FoundStates
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
 from gramian.parsing.parser_settings import parser_options
-from gramian.training import TrainingData, TrainingRun, TrainingSettings, train
+from gramian.training import TrainingData, TrainingRun, TrainingSettings
 from gramian.training.papers import PAPERS
 from gramian.trees import Tree, annotation_scheme
 from gramian.trees.tree import with_words
@@ -189,7 +189,8 @@ def _warm(method: Any) -> None:
         "(S (NP (PRP it)) (VP (VBZ runs)))",
     )
     small: dict[str, Any] = {"cycles": 1} if method == "split-merge" else {}
-    train([Tree.parse(text) for text in texts] * 60, TrainingSettings.of(small, method=method, n_states=2))
+    trees = [Tree.parse(text) for text in texts] * 60
+    TrainingRun(trees, TrainingSettings.of(small, method=method, n_states=2)).run()
 
 
 def chosen(trees: Sequence[GoldTree], number: int, seed: int) -> tuple[list[GoldTree], list[GoldTree]]:

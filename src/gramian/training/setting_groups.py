@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gramian.errors import OptionError
 from gramian.training.training_methods import CLUSTERED, SPECTRAL, estimator_settings
@@ -91,106 +92,57 @@ class BinarisationSettings:
 
 def check_settings(settings: TrainingSettings, *, dev: bool = False, scheduler: bool = False) -> None:
     """Raise an error if settings do not go together, or one would do nothing; `dev`, `scheduler`: whether these are given."""
-    problem = _problem(settings, dev, scheduler)
-    if problem is not None:
-        raise OptionError(problem)
+    for is_asked, is_met, problem in _requirements(settings, dev, scheduler):
+        if is_asked and not is_met:
+            raise OptionError(problem)
     if settings.device is not None and not scheduler:  # whose workers may have a device that is not here
         from gramian.torch_device import find_device
 
         find_device(settings.device)
 
 
-def _problem(settings: TrainingSettings, dev: bool, scheduler: bool) -> str | None:
-    """Return what is wrong, if anything."""
+def _requirements(settings: TrainingSettings, dev: bool, scheduler: bool) -> Iterator[tuple[Any, Any, str]]:
+    """Yield whether something is asked for, whether what it requires is met, and the problem if it is not."""
     known = estimator_settings()
-    for name in (
-        *settings.learner,
-        *(("device",) if settings.device and not settings.has_neural_expert else ()),
-    ):
+    own = [*settings.learner, *(["device"] if settings.device and not settings.has_neural_expert else [])]
+    for name in own:
         methods = [method for method, offered in known.items() if name in offered]
-        if settings.method not in methods:
-            return f"{name} requires method {' or '.join(methods)}, not {settings.method}"
+        required = f"{name} requires method {' or '.join(methods)}, not {settings.method}"
+        yield True, settings.method in methods, required
     changed = {field.name for field in fields(settings) if getattr(settings, field.name) != field.default}
-    requirements = (
-        ("folds" in changed, settings.rerank, "folds requires rerank"),
-        (
-            settings.close_cells,
-            not settings.has_neural_expert,
-            "close_cells requires a model without neural expert",
-        ),
-        ("search" in changed, settings.search.method, "settings of the search require search.method"),
-        ("silver" in changed, settings.text, "settings of silver trees require text"),
-        (
-            settings.search.method,
-            settings.method in (*SPECTRAL, "em"),
-            f"search.method requires method {' or '.join((*SPECTRAL, 'em'))}",
-        ),
-        (
-            settings.text,
-            settings.method not in ("spectral-moments", "pivot"),
-            "text requires another method than spectral-moments and pivot",
-        ),
-        (
-            settings.neural,
-            settings.has_neural_expert,
-            "settings of the neural expert require expert neural or both",
-        ),
-        (
-            settings.span_crf,
-            settings.has_span_crf,
-            "settings of the span CRF require expert crf or both",
-        ),
-        (
-            "learning.encoder_rate" in settings.neural,
-            "encoder" in settings.neural,
-            "neural.learning.encoder_rate requires neural.encoder",
-        ),
-        (
-            settings.spacing_conllu,
-            settings.language != "none",
-            "spacing_conllu requires another language than none",
-        ),
-        ("noise" in changed, settings.n_models > 1, "settings of noise require ensemble_size 2 or more"),
-        (
-            settings.noise.level is not None,
-            settings.noise.kind != "seeds",
-            "noise.level requires noise.kind dropout, additive, multiplicative or mixed",
-        ),
-        (
-            settings.noise.kind != "seeds",
-            settings.method in CLUSTERED,
-            f"noise.kind {settings.noise.kind} requires method {' or '.join(CLUSTERED)}",
-        ),
-        (
-            settings.binarisation.direction == "both",
-            settings.n_models > 1,
-            "binarisation.direction both requires ensemble_size 2 or more",
-        ),
-        (settings.start is not None, settings.method == "em", "start requires method em"),
-        (
-            settings.start is not None,
-            not settings.is_bundle,
-            "start requires one grammar without expert, rerank and calibrate",
-        ),
-        (
-            scheduler,
-            settings.is_bundle or settings.search.method or settings.text,
-            "scheduler requires ensemble_size 2 or more, expert, rerank, calibrate, search.method or text",
-        ),
-        (
-            settings.calibrate,
-            not settings.keep_best and settings.method != "pcfg",
-            "calibrate excludes keep_best and method pcfg",
-        ),
-        (
-            settings.keep_best,
-            dev and settings.method in ("best", "spectral-em", "em") and not settings.is_bundle,
-            "keep_best requires dev, a method with iterations of EM, and one grammar without expert and rerank",
-        ),
-        (
-            settings.n_models > 1,
-            settings.method != "pcfg",
-            "method pcfg always gives the same grammar; try: without ensemble_size",
-        ),
+    method, noise, has_net = settings.method, settings.noise, settings.has_neural_expert
+    several, is_bundle, search = settings.n_models > 1, settings.is_bundle, settings.search.method
+    yield "folds" in changed, settings.rerank, "folds requires rerank"
+    yield settings.close_cells, not has_net, "close_cells requires a model without neural expert"
+    yield "search" in changed, search, "settings of the search require search.method"
+    yield "silver" in changed, settings.text, "settings of silver trees require text"
+    searched = (*SPECTRAL, "em")
+    yield search, method in searched, f"search.method requires method {' or '.join(searched)}"
+    required = "text requires another method than spectral-moments and pivot"
+    yield settings.text, method not in ("spectral-moments", "pivot"), required
+    yield settings.neural, has_net, "settings of the neural expert require expert neural or both"
+    yield settings.span_crf, settings.has_span_crf, "settings of the span CRF require expert crf or both"
+    required = "neural.learning.encoder_rate requires neural.encoder"
+    yield "learning.encoder_rate" in settings.neural, "encoder" in settings.neural, required
+    required = "spacing_conllu requires another language than none"
+    yield settings.spacing_conllu, settings.language != "none", required
+    yield "noise" in changed, several, "settings of noise require ensemble_size 2 or more"
+    required = "noise.level requires noise.kind dropout, additive, multiplicative or mixed"
+    yield noise.level is not None, noise.kind != "seeds", required
+    required = f"noise.kind {noise.kind} requires method {' or '.join(CLUSTERED)}"
+    yield noise.kind != "seeds", method in CLUSTERED, required
+    required = "binarisation.direction both requires ensemble_size 2 or more"
+    yield settings.binarisation.direction == "both", several, required
+    starts = settings.start is not None
+    yield starts, method == "em", "start requires method em"
+    yield starts, not is_bundle, "start requires one grammar without expert, rerank and calibrate"
+    required = "scheduler requires ensemble_size 2 or more, expert, rerank, calibrate, search.method or text"
+    yield scheduler, is_bundle or search or settings.text, required
+    required = "calibrate excludes keep_best and method pcfg"
+    yield settings.calibrate, not settings.keep_best and method != "pcfg", required
+    required = (
+        "keep_best requires dev, a method with iterations of EM, and one grammar without expert and rerank"
     )
-    return next((problem for is_asked, is_met, problem in requirements if is_asked and not is_met), None)
+    yield settings.keep_best, dev and method in ("best", "spectral-em", "em") and not is_bundle, required
+    required = "method pcfg always gives the same grammar; try: without ensemble_size"
+    yield several, method != "pcfg", required

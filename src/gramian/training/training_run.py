@@ -53,43 +53,14 @@ from gramian.trees.scheme import detect_language
 _log = logging.getLogger(__name__)
 
 
-def train(
-    trees: TreeSource | TrainingData,
-    settings: TrainingSettings = TrainingSettings(),
-    *,
-    dev: TreeSource | None = None,
-    n_jobs: int = 1,
-    scheduler: str | None = None,
-    checkpoint: str | Path | None = None,
-) -> Model:
-    """Learn a model.
-
-    Parameters
-    ----------
-    dev, n_jobs, scheduler, checkpoint
-        As for :class:`TrainingRun`.
-
-    Examples
-    --------
-    >>> trees = [Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"), Tree.parse("(S (NP (PRP it)) (VP (VBZ runs)))")] * 30
-    >>> model = train(trees, TrainingSettings.of(n_states=2, max_iter=1))
-    >>> len(model.grammars), model.data["trees"]
-    (2, 60)
-    """
-    check_settings(settings, dev=dev is not None, scheduler=scheduler is not None)  # before anything is read
-    data = trees if isinstance(trees, TrainingData) else TrainingData.read(trees, settings)
-    run = TrainingRun(data, settings, dev=dev, n_jobs=n_jobs, scheduler=scheduler, checkpoint=checkpoint)
-    with nullcontext() if checkpoint is None else locked(checkpoint):
-        model = run.run()
-        run.clean()
-    return model
-
-
 class TrainingRun:
-    """A training that is to be done.
+    """A training that is to be done; the trees are read when it is made.
 
     Parameters
     ----------
+    trees : path, stream, trees or TrainingData
+        What is learnt from.
+    settings : TrainingSettings
     dev : path, stream or trees, optional
         To score the model on; what it scores is stored in it.
     n_jobs : int
@@ -106,19 +77,29 @@ class TrainingRun:
         With what follows from the data.
     costs : dict
         After :meth:`run`, what differs from run to run: seconds, and memory.
+
+    Examples
+    --------
+    >>> trees = [Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"), Tree.parse("(S (NP (PRP it)) (VP (VBZ runs)))")] * 30
+    >>> model = TrainingRun(trees, TrainingSettings.of(n_states=2, max_iter=1)).run()
+    >>> len(model.grammars), model.data["trees"]
+    (2, 60)
     """
 
     def __init__(
         self,
-        data: TrainingData,
-        settings: TrainingSettings,
+        trees: TreeSource | TrainingData,
+        settings: TrainingSettings = TrainingSettings(),
         *,
         dev: TreeSource | None = None,
         n_jobs: int = 1,
         scheduler: str | None = None,
         checkpoint: str | Path | None = None,
     ) -> None:
-        check_settings(settings, dev=dev is not None, scheduler=scheduler is not None)
+        check_settings(
+            settings, dev=dev is not None, scheduler=scheduler is not None
+        )  # before anything is read
+        data = trees if isinstance(trees, TrainingData) else TrainingData.read(trees, settings)
         self.data, self.settings = data, replace(settings, preset=data.preset)
         self.dev = None if dev is None else tree_source_name(dev)
         self.gold = None if dev is None else normal_trees(dev, data.preset)
@@ -127,8 +108,11 @@ class TrainingRun:
         self.costs: dict[str, Any] = {}
 
     def run(self) -> Model:
-        """Learn the model, and score it if there are trees to score it on."""
-        return self.scored(self.learn())
+        """Learn the model, score it if there are trees to score it on, and remove what was kept meanwhile."""
+        with nullcontext() if self._checkpoint is None else locked(self._checkpoint):
+            model = self.scored(self.learn())
+            self.clean()
+        return model
 
     def learn(self) -> Model:
         """Learn the model."""

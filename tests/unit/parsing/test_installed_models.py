@@ -8,7 +8,7 @@ import pytest
 import gramian
 from gramian.errors import OptionError
 from gramian.parsing.installed_models import installed_models
-from gramian.training import TrainingSettings, train
+from gramian.training import TrainingRun, TrainingSettings
 from gramian.trees import Tree
 
 
@@ -16,7 +16,9 @@ from gramian.trees import Tree
 def package(tmp_path, monkeypatch):
     """An installed package with a model of Faroese."""
     trees = [Tree.parse("(S (NP (N Hundurin)) (VP (V gongur)) (. .))")] * 4
-    model = train(trees, TrainingSettings.of(method="pcfg", language="fo", attribution="Made up."))
+    model = TrainingRun(
+        trees, TrainingSettings.of(method="pcfg", language="fo", attribution="Made up.")
+    ).run()
     (tmp_path / "gramian_fo").mkdir()
     (tmp_path / "gramian_fo" / "__init__.py").write_text("")
     gramian.Parser(model).save(tmp_path / "gramian_fo" / "model.grammar")

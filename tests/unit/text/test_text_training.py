@@ -7,7 +7,7 @@ import gramian
 from gramian.errors import InputError, OptionError
 from gramian.parsing.model_store import load_model, save_model
 from gramian.text.text_training import learn_scores, learn_text_processor
-from gramian.training import TrainingSettings, train
+from gramian.training import TrainingRun, TrainingSettings
 from gramian.training.setting_groups import check_settings
 from gramian.trees import Tree
 
@@ -20,7 +20,7 @@ TREES = [
 
 @pytest.fixture(scope="module")
 def model():
-    return train(TREES, TrainingSettings.of(method="pcfg"))
+    return TrainingRun(TREES, TrainingSettings.of(method="pcfg")).run()
 
 
 def test_a_model_reads_the_text_of_its_treebank(model):
@@ -43,7 +43,7 @@ def test_processor_survives_a_file(model, tmp_path):
 
 
 def test_nothing_is_learnt_where_nothing_is_wanted():
-    assert train(TREES, TrainingSettings.of(method="pcfg", language="none")).text is None
+    assert TrainingRun(TREES, TrainingSettings.of(method="pcfg", language="none")).run().text is None
     with pytest.raises(OptionError, match="spacing_conllu requires another language than none"):
         check_settings(TrainingSettings.of(language="none", spacing_conllu="x.conllu"))
     with pytest.raises(OptionError, match="language must be a code"):

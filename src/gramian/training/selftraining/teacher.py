@@ -175,8 +175,6 @@ _MOST_SYMBOLS = 1024  # of a treebank whose teacher has a span CRF
 _MODELS = 4
 _A_TREE, _A_SENTENCE = 0.04, 0.016  # processor seconds of learning a teacher, and of its parsing
 
-_log = logging.getLogger(__name__)
-
 
 def teacher_settings(settings: TrainingSettings, data: TrainingData) -> TrainingSettings:
     """Return the settings of the best product that can be had of the treebank alone in reasonable time."""
