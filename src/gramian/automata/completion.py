@@ -17,7 +17,14 @@ from gramian.value_types import Number, Whole, option, options, or_none
 
 @options
 class Completion:
-    """How Hankel blocks are completed."""
+    """How Hankel blocks are completed.
+
+    Examples
+    --------
+    >>> from gramian.automata import SpectralWFA
+    >>> SpectralWFA(2, completion=Completion(least=1)).completion.least
+    1
+    """
 
     least: int | None = option(or_none(Whole(0)), default=None)
     """Strings seen less often are unknown; 0 makes all known, so that noise is taken away and nothing filled in. None: no completion."""

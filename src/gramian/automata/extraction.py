@@ -31,7 +31,14 @@ _NOISE = 1e-12  # share of the largest singular value below which the others are
 
 @dataclass(frozen=True, eq=False)
 class Extraction:
-    """An automaton, and how near it comes to the black box that it was learnt from."""
+    """An automaton, and how near it comes to the black box that it was learnt from.
+
+    Examples
+    --------
+    >>> extraction = extract(lambda strings: [0.5 ** len(x) for x in strings], "a")
+    >>> extraction.model.n_states, extraction.disagreements
+    (1, 0.0)
+    """
 
     model: WFA
     queries: int  #: different strings that the black box was asked about to learn

@@ -21,7 +21,15 @@ from gramian.errors import OptionError
 
 @dataclass(frozen=True, eq=False)
 class HankelBlocks:
-    """The sub-blocks of a Hankel matrix that spectral learning needs."""
+    """The sub-blocks of a Hankel matrix that spectral learning needs.
+
+    Examples
+    --------
+    >>> from gramian.automata import Basis, Sequences, hankel_blocks
+    >>> sample = Sequences.from_strings(["ab", "abab"])
+    >>> hankel_blocks(sample, Basis.of_strings(["", "a"], ["", "b"], sample.alphabet)).of_symbol(0).shape
+    (2, 2)
+    """
 
     basis: Basis
     statistic: Statistic  #: which function of strings the entries are

@@ -21,7 +21,13 @@ _PATIENCE = 3  # epochs without a gain on held-out strings
 
 @estimator
 class RecurrentLearner(SequenceLearner):
-    """An LSTM by stochastic gradients with early stopping on held-out strings; training requires PyTorch."""
+    """An LSTM by stochastic gradients with early stopping on held-out strings; training requires PyTorch.
+
+    Examples
+    --------
+    >>> RecurrentLearner(32, max_iter=5).fit(["ab", "abab"] * 20).model_.n_states  # doctest: +SKIP
+    32
+    """
 
     n_states: int = option(Whole(1), default=128)
     """Size of the state vector, and of the symbols' vectors."""

@@ -21,7 +21,12 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class RecurrentModel(SequenceModel):
-    """An LSTM over strings."""
+    """An LSTM over strings.
+
+    Examples
+    --------
+    >>> load_sequence_model("net.wfa").log_score(["ab"])  # doctest: +SKIP
+    """
 
     kind: ClassVar[str] = "recurrent"
     embedding: Floats  #: shape (n_symbols + 1, n_inputs); of each symbol and, last, of START

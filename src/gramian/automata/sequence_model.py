@@ -29,6 +29,12 @@ class SequenceModel(ABC):
     ----------
     alphabet : tuple of str or int
         The symbols, in the order of the columns of :meth:`next_scores`.
+
+    Examples
+    --------
+    >>> from gramian.automata import NGram
+    >>> isinstance(NGram(2).fit(["ab", "abab"]).model_, SequenceModel)
+    True
     """
 
     kind: ClassVar[str]
@@ -105,7 +111,18 @@ def check_weights(n_states: int, n_symbols: int) -> None:
 
 
 def load_sequence_model(path: str | os.PathLike[str]) -> SequenceModel:
-    """Read any sequence model that a ``save`` of this package wrote."""
+    """Read any sequence model that a ``save`` of this package wrote.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from gramian.automata import SpectralWFA
+    >>> model = SpectralWFA(1).fit(["ab", "abab"]).model_
+    >>> with TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/ab.wfa")
+    ...     print(load_sequence_model(f"{folder}/ab.wfa").n_states)
+    1
+    """
     from gramian.automata.mixture import Mixture
     from gramian.automata.pdfa import PDFA
     from gramian.automata.recurrent_model import RecurrentModel

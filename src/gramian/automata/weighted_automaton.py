@@ -21,7 +21,14 @@ Statistic = Literal["string", "prefix", "substring"]
 
 
 class DivergenceError(GramianError):
-    """A sum over all strings that diverges: the summed transitions have a spectral radius of one or more."""
+    """A sum over all strings that diverges: the summed transitions have a spectral radius of one or more.
+
+    Examples
+    --------
+    >>> from gramian.automata import WFA
+    >>> issubclass(DivergenceError, Exception)
+    True
+    """
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,7 +35,17 @@ ParseStatus = Literal["parsed", "backed off", "improper", "cut"]
 
 @dataclass(frozen=True)
 class DependencyParse:
-    """The parse of one sentence."""
+    """The parse of one sentence.
+
+    Examples
+    --------
+    >>> from gramian.dependency import SHAGParser
+    >>> from gramian.trees import Token
+    >>> sentence = Sentence((Token(1, "Stop", upos="VERB", head=0, deprel="root"),))
+    >>> parse = SHAGParser("det").fit([sentence]).parse(sentence)
+    >>> parse.heads, parse.relations, parse.status
+    ((0,), ('root',), 'parsed')
+    """
 
     words: Sentence  #: the input, including its arcs if it had any
     heads: tuple[int, ...]  #: head of each word, counted from 1; 0 is the root
@@ -67,7 +77,16 @@ class DependencyParse:
 
 @dataclass(frozen=True, eq=False)
 class DependencyParser:
-    """A grammar of automata with everything that parsing needs; :class:`~gramian.dependency.SHAGParser` trains it."""
+    """A grammar of automata with everything that parsing needs; :class:`~gramian.dependency.SHAGParser` trains it.
+
+    Examples
+    --------
+    >>> from gramian.dependency import SHAGParser
+    >>> from gramian.trees import Token
+    >>> sentence = Sentence((Token(1, "Stop", upos="VERB", head=0, deprel="root"),))
+    >>> SHAGParser("det").fit([sentence]).model_.parse(sentence).relations
+    ('root',)
+    """
 
     symbols: SymbolMap  #: maps words to the symbols of the grammars
     #: grammar, backoff: the grammar, and one that gives every projective tree a positive weight

@@ -36,6 +36,12 @@ class HeadBasis:
         What is counted.
     mass : float
         Drop dimensions whose singular value is a smaller share of their sum.
+
+    Examples
+    --------
+    >>> from gramian.dependency import SHAGParser
+    >>> SHAGParser(basis=HeadBasis("symbols")).basis.kind
+    'symbols'
     """
 
     kind: Literal["extended", "symbols"] = option(OneOf("extended", "symbols"), default="extended")

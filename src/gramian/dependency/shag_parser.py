@@ -65,6 +65,12 @@ class SymbolOptions:
         Number of most frequent pairs of tag and word that become symbols of their own.
     buckets : int
         If positive, a symbol is a tag and a hash of the form with this number of values.
+
+    Examples
+    --------
+    >>> from gramian.dependency import SHAGParser
+    >>> SHAGParser(symbols=SymbolOptions(tag="upos", frequent_words=100)).symbols.frequent_words
+    100
     """
 
     tag: SymbolChoice = option(Either(OneOf("auto", "upos", "xpos"), Function()), default="auto")

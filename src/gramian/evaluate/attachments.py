@@ -102,6 +102,11 @@ def attachment_scores(
     """Score predicted dependency trees of the same sentences in the same order; ScoreError if their number or their words differ.
 
     Bare heads have no relations and no punctuation. With `subtypes` relations are compared whole (``nsubj:pass``), else up to the colon.
+
+    Examples
+    --------
+    >>> attachment_scores([[2, 0]], [[2, 0]]).uas
+    100.0
     """
     if len(gold) != len(predicted):
         raise ScoreError(f"gold has {len(gold)} sentences, the prediction {len(predicted)}")

@@ -33,7 +33,13 @@ class Bin:
 
 @dataclass(frozen=True)
 class Reliability:
-    """How well confidences fit what came true."""
+    """How well confidences fit what came true.
+
+    Examples
+    --------
+    >>> reliability([0.9, 0.9, 0.3], [True, True, False]).count
+    3
+    """
 
     count: int
     confidence: float  #: mean confidence

@@ -18,7 +18,13 @@ from gramian.evaluate.parameters import Parameters
 
 
 class Status(IntEnum):
-    """What EVALB makes of a sentence."""
+    """What EVALB makes of a sentence.
+
+    Examples
+    --------
+    >>> [status.name for status in Status]
+    ['VALID', 'ERROR', 'SKIPPED']
+    """
 
     VALID = 0
     """Scored."""
@@ -30,7 +36,13 @@ class Status(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SentenceScore:
-    """Counts of one sentence; those of EVALB are 0 if it drops the sentence."""
+    """Counts of one sentence; those of EVALB are 0 if it drops the sentence.
+
+    Examples
+    --------
+    >>> SentenceScore(1, 5, Status.VALID, matched=3, gold=4, predicted=3).recall
+    75.0
+    """
 
     number: int  #: position in the file, from 1
     length: int  #: words of gold; punctuation counts, traces do not
@@ -275,7 +287,13 @@ class BracketScores:
 
 @dataclass(frozen=True, slots=True)
 class LabelScore:
-    """Counts of the brackets of one label over the valid sentences."""
+    """Counts of the brackets of one label over the valid sentences.
+
+    Examples
+    --------
+    >>> LabelScore("NP", gold=4, predicted=5, gold_matched=3, predicted_matched=3).recall
+    75.0
+    """
 
     label: str
     #: gold, predicted: brackets with this label

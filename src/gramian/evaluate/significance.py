@@ -19,7 +19,14 @@ _TIE = 1e-9  # differences closer than this are equal
 
 @dataclass(frozen=True)
 class Comparison:
-    """Outcome of a test of two outputs on the same sentences."""
+    """Outcome of a test of two outputs on the same sentences.
+
+    Examples
+    --------
+    >>> from gramian.evaluate import paired_bootstrap
+    >>> paired_bootstrap([[9, 10]] * 30, [[7, 10]] * 30, samples=999).difference
+    20.0
+    """
 
     #: first, second: the two scores, in percent
     first: float

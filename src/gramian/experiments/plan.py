@@ -31,7 +31,13 @@ _LARGEST = 10**9
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting of an experiment."""
+    """One setting of an experiment.
+
+    Examples
+    --------
+    >>> Cell("states/8", {"n_states": 8}).settings
+    {'n_states': 8}
+    """
 
     name: str  #: such as ``"states/best/8"``; ``--only`` matches it
     settings: dict[str, Any]  #: JSON values; what the recipe needs to know to measure it
@@ -67,7 +73,14 @@ class ExperimentSetting:
 
 @dataclass(frozen=True)
 class Recipe:
-    """An experiment that can be run on any data of its kind."""
+    """An experiment that can be run on any data of its kind.
+
+    Examples
+    --------
+    >>> from gramian.experiments import RECIPES
+    >>> "thesis" in RECIPES
+    True
+    """
 
     name: str
     title: str
@@ -96,7 +109,13 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is going to be run."""
+    """What is going to be run.
+
+    Examples
+    --------
+    >>> from gramian.experiments import make_plan
+    >>> len(make_plan("thesis", "treebank/").cells)  # doctest: +SKIP
+    """
 
     recipe: Recipe
     data: Data
@@ -166,6 +185,16 @@ def make_plan(
         A small run.
     seeds : int, optional
         How often each cell is run; 3 by default, 1 of a small run.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "trees.mrg").write_text("(S (NP (NN Time)) (VP (VBZ flies)))" * 20)
+    ...     plan = make_plan("ablation", f"{folder}/trees.mrg", config={"parts": ["smoothing"]}, seeds=1)
+    >>> [cell.name for cell in plan.cells][:2]
+    ['usual/usual settings', 'smoothing/none']
     """
     from gramian.experiments.data import preset_of
     from gramian.experiments.recipes import recipe

@@ -127,6 +127,11 @@ class Results:
     outcomes : iterable of Outcome
     options : mapping
         The settings of the experiment.
+
+    Examples
+    --------
+    >>> Results([], {}).cells()
+    []
     """
 
     def __init__(self, outcomes: Iterable[Outcome], options: Mapping[str, Any]) -> None:

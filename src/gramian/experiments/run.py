@@ -28,7 +28,13 @@ _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "matplotlib", "distribut
 
 @dataclass(frozen=True)
 class Experiment:
-    """What an experiment found."""
+    """What an experiment found.
+
+    Examples
+    --------
+    >>> experiment.report  # doctest: +SKIP
+    PosixPath('runs/ablation/report.html')
+    """
 
     plan: Plan
     results: Results
@@ -66,6 +72,11 @@ def run_experiment(
         Run only the cells of this name or pattern, and these even if they are finished.
     report_only : bool
         Run nothing; report what is finished.
+
+    Examples
+    --------
+    >>> from gramian.experiments import make_plan
+    >>> experiment = run_experiment(make_plan("ablation", "train.mrg"), out="runs/ablation")  # doctest: +SKIP
     """
     try:
         import matplotlib  # noqa: F401

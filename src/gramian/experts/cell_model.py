@@ -61,6 +61,11 @@ class CellModel:
         Their number is a power of two.
     threshold : float
         A cell is closed for symbols that are less probable than this.
+
+    Examples
+    --------
+    >>> CellModel(("the",), 2, np.zeros(4, np.float32), np.zeros(4, np.float32), threshold=0.001).threshold
+    0.001
     """
 
     frequent: tuple[str, ...]

@@ -42,7 +42,15 @@ EXPERT_KINDS = {
 
 @dataclass(frozen=True)
 class ExpertPart:
-    """An expert as a part of a model."""
+    """An expert as a part of a model.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> [part] = gramian.load().model.experts
+    >>> part.kind, part.weight
+    ('neural', 0.7)
+    """
 
     kind: str  #: a span CRF, or a neural span scorer
     model: ExpertModel
@@ -78,6 +86,13 @@ class LabelExpert:
         Learnt from the same treebank; labels that the net does not know have probability 0.
     weight : float
         Beside grammars; see :class:`gramian.chart.combine.Expert`.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> model = gramian.load().model
+    >>> LabelExpert(model.experts[0].model, model.grammar, weight=0.7).name
+    'neural'
     """
 
     name = "neural"

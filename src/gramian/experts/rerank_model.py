@@ -49,7 +49,13 @@ def expected_brackets(
 
 @dataclass(frozen=True)
 class RerankModel:
-    """What a reranker has learnt; safe to share between threads."""
+    """What a reranker has learnt; safe to share between threads.
+
+    Examples
+    --------
+    >>> gramian.load("my.grammar").model.reranker.k  # doctest: +SKIP
+    50
+    """
 
     k: int  #: how many trees it chooses from
     frequent: tuple[str, ...]  #: lower-cased words that stand for themselves; others are known by their form

@@ -103,6 +103,10 @@ class MaxEntReranker(Estimator):
     model_ : RerankModel
     report_ : dict
         With the F1 on the sentences held out: of the first candidates, of the chosen ones for each `l2` and `base`, and of the best.
+
+    Examples
+    --------
+    >>> MaxEntReranker(slots=1 << 16).fit(read_candidates(written)).model_  # doctest: +SKIP
     """
 
     _: KW_ONLY

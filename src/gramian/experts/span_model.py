@@ -31,7 +31,16 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SpanModel:
-    """Weights of hashed features of labels, tags and rules in their sentence."""
+    """Weights of hashed features of labels, tags and rules in their sentence.
+
+    Examples
+    --------
+    >>> from gramian.experts import SpanCRF
+    >>> from gramian.treebank import Treebank
+    >>> from gramian.trees import Tree
+    >>> SpanCRF(max_iter=1).fit(Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")] * 4)).model_.symbols
+    ('NP', 'S', 'VP', 'DT', 'NN', 'VBZ')
+    """
 
     symbols: tuple[str, ...]  #: of the binarised treebank: phrases, then tags
     n_phrases: int

@@ -37,7 +37,17 @@ class Emissions(NamedTuple):
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Tag and state scores of words."""
+    """Tag and state scores of words.
+
+    Examples
+    --------
+    >>> from gramian.learn import PCFG
+    >>> from gramian.treebank import Treebank
+    >>> from gramian.trees import Tree
+    >>> lexicon = PCFG().fit(Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")])).model_.lexicon
+    >>> lexicon.tags, lexicon.words, lexicon.word_count.tolist()
+    (('DT', 'NN', 'VBZ'), ('the', 'dog', 'barks'), [1, 1, 1])
+    """
 
     tags: tuple[str, ...]
     n_states: Ints  #: shape (n_tags,)

@@ -31,7 +31,17 @@ _ROWS = 4096  # of tensors that are summed at a time
 
 @dataclass(frozen=True, repr=False)
 class LPCFG:
-    """A grammar whose symbols have latent states."""
+    """A grammar whose symbols have latent states.
+
+    Examples
+    --------
+    >>> from gramian.learn import PCFG
+    >>> from gramian.treebank import Treebank
+    >>> from gramian.trees import Tree
+    >>> grammar = PCFG().fit(Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")])).model_
+    >>> grammar.symbols, grammar.n_phrases, grammar.is_probabilistic
+    (('NP', 'S', 'VP', 'DT', 'NN', 'VBZ'), 3, True)
+    """
 
     symbols: tuple[str, ...]  #: phrases, then tags
     n_phrases: int

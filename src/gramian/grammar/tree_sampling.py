@@ -39,6 +39,15 @@ class TreeSampler:
     ------
     gramian.errors.OptionError
         If the grammar has no probabilities; when drawing, if it hardly ever derives so short a tree.
+
+    Examples
+    --------
+    >>> from gramian.learn import PCFG
+    >>> from gramian.treebank import Treebank
+    >>> from gramian.trees import Tree
+    >>> sampler = TreeSampler(PCFG().fit(Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")])).model_)
+    >>> len(sampler.draw().words)
+    3
     """
 
     def __init__(self, grammar: LPCFG, *, random_state: int = 0, max_length: int = 200) -> None:

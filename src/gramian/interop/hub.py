@@ -147,6 +147,10 @@ def save_to_hub(
     -------
     str
         The address of the commit.
+
+    Examples
+    --------
+    >>> save_to_hub(gramian.load("my.grammar"), "me/my-english", licence="CC-BY-SA-4.0")  # doctest: +SKIP
     """
     hub = _library()
     with tempfile.TemporaryDirectory() as folder:
@@ -174,6 +178,10 @@ def load_from_hub(
         For private repositories.
     **options
         Options of :class:`gramian.Parser`.
+
+    Examples
+    --------
+    >>> load_from_hub("me/my-english", revision="COMMIT").parse("It works.")  # doctest: +SKIP
     """
     if os.path.isdir(repository):
         return Parser(load_model(Path(repository) / FILE), **options)

@@ -42,7 +42,14 @@ _log = logging.getLogger(__name__)
 
 @options
 class Clustering:
-    """How nodes are projected and clustered."""
+    """How nodes are projected and clustered.
+
+    Examples
+    --------
+    >>> from gramian.learn import SpectralClustering
+    >>> SpectralClustering(4, clustering=Clustering(rank=8, projection="raw")).clustering.rank
+    8
+    """
 
     rank: int | None = option(or_none(Whole(1)), default=None)
     """Singular vectors used; as many as states by default."""

@@ -134,6 +134,12 @@ class Watch:
         better, decides which step's grammar is kept.
     patience : int
         Stop after so many steps without improvement.
+
+    Examples
+    --------
+    >>> watch = Watch(lambda iteration, grammar: -abs(iteration - 3), patience=2)  # the third iteration is best
+    >>> watch.patience
+    2
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {"score": Function(), "patience": Whole(1)}

@@ -117,7 +117,14 @@ def made_grammar(
 
 @estimator
 class Learner(Estimator):
-    """Base of the learners: trees go in, ``model_`` and ``report_`` come out."""
+    """Base of the learners: trees go in, ``model_`` and ``report_`` come out.
+
+    Examples
+    --------
+    >>> from gramian.learn import PCFG
+    >>> isinstance(PCFG(), Learner), PCFG().get_params()["verbose"]
+    (True, False)
+    """
 
     _: KW_ONLY
     lexicon: LexiconChoice = option(LEXICON, default="auto")

@@ -34,7 +34,17 @@ _FURTHER = 0.2  # the most that tagged text adds to the counts of more frequent 
 
 @options
 class LexiconOptions:
-    """How words are smoothed."""
+    """How words are smoothed.
+
+    Examples
+    --------
+    >>> from gramian.learn import PCFG
+    >>> from gramian.treebank import Treebank
+    >>> from gramian.trees import Tree
+    >>> bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")])
+    >>> PCFG(lexicon=LexiconOptions(rare=2, ignore_case=True)).fit(bank).model_.lexicon.words
+    ('the', 'dog', 'barks')
+    """
 
     rare: int = option(Whole(0), default=10)
     """Words seen at most so often teach the model of unknown words."""

@@ -65,6 +65,15 @@ class Observations:
         are of all.
     keep_features : bool
         Whether the values of features are kept for the next learner; they take some 200 bytes a node.
+
+    Examples
+    --------
+    >>> from gramian.learn import PCFG
+    >>> from gramian.treebank import Treebank
+    >>> from gramian.trees import Tree
+    >>> observations = Observations(Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")]))
+    >>> PCFG().fit(observations).model_.n_states.tolist()
+    [1, 1, 1, 1, 1, 1]
     """
 
     def __init__(

@@ -19,7 +19,14 @@ TINY = 1e-200  # the least shrinkage: only what was never counted takes the coar
 
 @options
 class Smoothing:
-    """How strongly latent rules are shrunk; with zeros they are relative frequencies."""
+    """How strongly latent rules are shrunk; with zeros they are relative frequencies.
+
+    Examples
+    --------
+    >>> from gramian.learn import SpectralClustering
+    >>> SpectralClustering(4, smoothing=Smoothing(rule=0, state=0, sister_share=0)).smoothing.rule
+    0
+    """
 
     rule: float = option(Number(0), default=2.0)
     """Weight, in counts, of the symbol's rule distribution for each of its states."""

@@ -138,6 +138,16 @@ def search_states(
 
     `score_all` scores several assignments in their order, on a cluster say, instead of `score`. The file `log` gets a line for every
     candidate; one that is there is not scored again, if `judge`, which stands for what the score depends on, is the same.
+
+    Examples
+    --------
+    >>> from gramian.learn import Observations, SpectralClustering
+    >>> from gramian.treebank import Treebank
+    >>> from gramian.trees import Tree
+    >>> observations = Observations(Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")] * 4))
+    >>> cache = ClusterCache(SpectralClustering(2), observations, largest=3)
+    >>> len(search_states(cache, held_out_score(observations), budget=2).trials)
+    1
     """
     check_value("method", method, OneOf("beam", "greedy"))
     for name, value in {"beam": beam, "step": step, "reach": reach, "symbols": symbols or 1}.items():

@@ -24,7 +24,15 @@ METADATA = ("options", "data", "metrics", "report")
 
 @dataclass(frozen=True, repr=False)
 class Model:
-    """A grammar, or several that parse together, what helps them, and metadata."""
+    """A grammar, or several that parse together, what helps them, and metadata.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> model = gramian.load().model
+    >>> len(model.grammars), [part.kind for part in model.experts], model.language
+    (1, ['neural'], 'en')
+    """
 
     #: learnt from the same treebank; their posteriors are combined. One grammar alone need not be in a tuple.
     grammars: tuple[LPCFG, ...]

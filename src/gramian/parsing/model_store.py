@@ -53,6 +53,14 @@ def save_model(model: Model, path: str | os.PathLike[str], *, half: bool = False
         If the model is wrong in itself: whatever is saved can be loaded.
     gramian.errors.ModelFileError
         If the file cannot be written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     save_model(load_model(), f"{folder}/copy.grammar")
+    ...     print(load_model(f"{folder}/copy.grammar").language)
+    en
     """
     model_files.save("grammar", model, path, half=half)
 
@@ -79,6 +87,11 @@ def load_model(path: str | os.PathLike[str] | None = None) -> Model:
         If no model of a language is installed.
     gramian.errors.ModelFileError
         If it is missing, damaged, not a model of a grammar, or of a newer format.
+
+    Examples
+    --------
+    >>> load_model().preset
+    'penn'
     """
     model: Model = model_files.load(default_model_path() if path is None else model_path(path), "grammar")
     return model

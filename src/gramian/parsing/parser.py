@@ -490,6 +490,12 @@ def load(path: str | os.PathLike[str] | None = None, **options: Any) -> Parser:
     ------
     gramian.errors.ModelFileError
         If the file is missing, damaged, foreign, or written by a newer version.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> print(gramian.load().parse("It works.").tree)
+    (S (NP (PRP It)) (VP (VBZ works)) (. .))
     """
     if unknown := options.keys() - {field.name for field in fields(Parser)}:
         find_setting(min(unknown), declared_settings(Parser), "parse")

@@ -85,6 +85,11 @@ def parse_corpus(
         Bytes of text at which a file is cut.
     n_jobs, scheduler
         As for :func:`gramian.tasks.task_runner.run_tasks`.
+
+    Examples
+    --------
+    >>> from gramian.pipelines.inputs import find_inputs
+    >>> parse_corpus(find_inputs(["texts/"]), "OUT/", Settings("my.grammar", file_sha256("my.grammar")))  # doctest: +SKIP
     """
     storage = storage_at(output)
     with storage.locked(), kept_meanwhile("finished shards are kept. Run the same command again to resume."):

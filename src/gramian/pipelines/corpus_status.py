@@ -13,7 +13,13 @@ _RATE_WINDOW = timedelta(minutes=10)
 
 @dataclass
 class CorpusStatus:
-    """The progress of a corpus."""
+    """The progress of a corpus.
+
+    Examples
+    --------
+    >>> CorpusStatus(bytes=100, bytes_done=50, cpu_seconds=10, rate=2).seconds_left
+    25.0
+    """
 
     #: files, looked_at: all files, and those that were split into shards
     files: int = 0
@@ -47,6 +53,11 @@ def corpus_status(output: str) -> CorpusStatus:
     ----------
     output : str
         A folder, or the URL of one.
+
+    Examples
+    --------
+    >>> corpus_status("OUT/").seconds_left  # doctest: +SKIP
+    120.0
     """
     storage = storage_at(output)
     run = read_run(storage)

@@ -26,7 +26,14 @@ _LABEL = re.compile(r"\(([^\s()]+)")
 
 @dataclass(frozen=True)
 class SearchMatch:
-    """A node that matches a pattern, and its position."""
+    """A node that matches a pattern, and its position.
+
+    Examples
+    --------
+    >>> match = SearchMatch("trees.mrg", 1, "(S (NP (NN Time)) (VP (VBZ flies)))", "(NP (NN Time))", 0, 1)
+    >>> match.start, match.end
+    (0, 1)
+    """
 
     document: str  # identifier, or name of the file
     sentence: int  # position of the sentence in the document; line of a treebank
@@ -112,7 +119,17 @@ def search_trees(
 
 
 def count(source: str, pattern: str, *, head_rules: str = "auto", n_jobs: int = 1) -> SearchCount:
-    """Count the matching nodes without building them; see :func:`search_trees`."""
+    """Count the matching nodes without building them; see :func:`search_trees`.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from pathlib import Path
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "trees.mrg").write_text("(S (NP (NN Time)) (VP (VBZ flies)))")
+    ...     print(count(folder, "S < NP").matches)
+    1
+    """
     tally = SearchCount()
     for _ in _searched(source, pattern, head_rules, n_jobs, tally, counted_only=True):
         pass

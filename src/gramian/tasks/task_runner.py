@@ -191,6 +191,11 @@ def run_tasks(
 
     A task whose worker dies is tried again, three times in all; one that raises is not. Once all others are finished, `failures` are raised
     as a :class:`TaskError`, or returned.
+
+    Examples
+    --------
+    >>> [outcome.value for outcome in run_tasks(len, ["one", "three"])]
+    [3, 5]
     """
     check_value("n_jobs", n_jobs, Whole(1))
     if failures not in ("raise", "return"):

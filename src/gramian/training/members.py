@@ -36,7 +36,13 @@ _EXPERTS: dict[str, type[SpanCRF | NeuralExpert]] = {"expert": SpanCRF, "neural"
 
 @dataclass(frozen=True)
 class Member:
-    """What sets a grammar apart from the others: chance, the direction of its binarisation, and noise."""
+    """What sets a grammar apart from the others: chance, the direction of its binarisation, and noise.
+
+    Examples
+    --------
+    >>> Member(seed=1, direction="left", noise="dropout", noise_level=0.1).kind
+    'dropout left'
+    """
 
     seed: int
     direction: str

@@ -49,7 +49,7 @@ Ints = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Shape:
-    """How trees are binarised; see :func:`gramian.trees.binarise`."""
+    """How trees are binarised, such as ``Shape(direction="left")``; see :func:`gramian.trees.binarise`."""
 
     direction: Direction = "right"
     horizontal: int | None = 0

@@ -25,7 +25,13 @@ class TemplateNames(OneOf):
 
 @options
 class Features:
-    """Which features of nodes are used, and how they are scaled."""
+    """Which features of nodes are used, and how they are scaled.
+
+    Examples
+    --------
+    >>> Features("plain", rare_words=3).templates
+    'plain'
+    """
 
     templates: str = option(TemplateNames(*SETS), default="rich")
     """Name of a set of templates (``"thesis"``, ``"plain"``, ``"paper"``, ``"rich"``; see :data:`gramian.treebank.SETS`), and of single
@@ -52,6 +58,13 @@ def feature_matrix(
     """Return the matrix, of shape (n, d), whose row i holds the features of node i.
 
     `columns` have one value per node and template, -1 where it says nothing; `weight` says how often a node counts, by default once.
+
+    Examples
+    --------
+    >>> feature_matrix([np.array([0, 1, 1])], Features(scaling=False)).toarray()
+    array([[1., 0.],
+           [0., 1.],
+           [0., 1.]], dtype=float32)
     """
     n_rows = len(columns[0]) if columns else 0
     feature = np.full((n_rows, len(columns)), -1, np.int32)  # of each node's features among all

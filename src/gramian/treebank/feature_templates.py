@@ -39,6 +39,15 @@ class NodeView:
 
     Every column has one more entry than there are nodes, -1, so that index -1 (no such node) yields -1. `word_class` is what stands for
     each word: itself, or its signature when it is rare. `head` is the leaf of each node's head word; without it head templates say nothing.
+
+    Examples
+    --------
+    >>> from gramian.learn import Observations
+    >>> from gramian.treebank import Treebank
+    >>> from gramian.trees import Tree
+    >>> bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")])
+    >>> Observations(bank).view(heads=None, suffixes=False).side.shape
+    (7,)
     """
 
     def __init__(

@@ -18,7 +18,16 @@ Counts = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Productions:
-    """Rules seen in a treebank, each table sorted, with their counts."""
+    """Rules seen in a treebank, each table sorted, with their counts.
+
+    Examples
+    --------
+    >>> from gramian.treebank import Treebank
+    >>> from gramian.trees import Tree
+    >>> rules = Productions.of(Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")]))
+    >>> len(rules.binary), len(rules.unary), len(rules.lexical)
+    (2, 1, 3)
+    """
 
     binary: Ints  #: shape (R, 3); parent, left and right symbol
     unary: Ints  #: shape (U, 2); phrase and the tag below it

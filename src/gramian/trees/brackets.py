@@ -38,7 +38,17 @@ Callback = Callable[["BracketError"], None]
 
 
 class BracketError(InputError):
-    """A tree that cannot be read, with its position; also passed to the callbacks of :func:`read_trees`."""
+    """A tree that cannot be read, with its position; also passed to the callbacks of :func:`read_trees`.
+
+    Examples
+    --------
+    >>> from gramian.trees import Tree
+    >>> try:
+    ...     Tree.parse("(S (NP dog)")
+    ... except BracketError as error:
+    ...     print(error.line)
+    1
+    """
 
 
 def read_trees(
@@ -144,6 +154,13 @@ def write_trees(trees: Iterable[Tree], path: str | os.PathLike[str]) -> int:
     """Write trees one a line, through a temporary file; return how many.
 
     A name ending in ``.gz`` or ``.xz`` is compressed; ``"-"`` is stdout.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_trees([Tree.parse("(S (VP (VB Stop)))")], f"{folder}/one.mrg")
+    1
     """
     return write_lines(trees, path)
 

@@ -27,7 +27,17 @@ _RANGE = re.compile("[0-9]{1,9}-([0-9]{1,9})")
 
 
 class ConlluError(InputError):
-    """A sentence that is not CoNLL-U, with its place; also given to the callback of :func:`read_conllu`."""
+    """A sentence that is not CoNLL-U, with its place; also given to the callback of :func:`read_conllu`.
+
+    Examples
+    --------
+    >>> from io import StringIO
+    >>> try:
+    ...     list(read_conllu(StringIO("1 It")))
+    ... except ConlluError as error:
+    ...     print(error.line)
+    1
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +45,11 @@ class Token:
     """One word: the ten columns of a CoNLL-U line, as text but for `id` and `head`.
 
     `head` is 0 for the root of the sentence and None where the column is ``_``.
+
+    Examples
+    --------
+    >>> Token(1, "It", feats="Case=Nom|Number=Sing", head=2).features
+    {'Case': 'Nom', 'Number': 'Sing'}
     """
 
     id: int
@@ -205,6 +220,14 @@ def read_conllu(
         With file and line, if `broken` is ``"raise"``.
     gramian.errors.InputError
         If the source cannot be opened or decoded, or holds no sentence at all.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = write_conllu([Sentence((Token(1, "Stop", head=0),))], f"{folder}/one.conllu")
+    ...     print([token.form for sentence in read_conllu(folder) for token in sentence.tokens])
+    ['Stop']
     """
 
     def sentences(lines: TextLines) -> Iterator[Sentence | ConlluError]:
@@ -226,7 +249,15 @@ def read_conllu(
 
 
 def write_conllu(sentences: Iterable[Sentence], path: str | os.PathLike[str]) -> int:
-    """Write sentences, each followed by a blank line, through a temporary file; return how many."""
+    """Write sentences, each followed by a blank line, through a temporary file; return how many.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_conllu([Sentence((Token(1, "Stop", head=0),))], f"{folder}/one.conllu")
+    1
+    """
     return write_lines(sentences, path)
 
 

@@ -33,7 +33,14 @@ _PENN_ESCAPE = re.compile("|".join(re.escape(escape) for escape in _PENN_ESCAPES
 
 @dataclass(frozen=True, slots=True)
 class NormaliseOptions:
-    """What :func:`normalise` removes."""
+    """What :func:`normalise` removes.
+
+    Examples
+    --------
+    >>> from gramian.trees import Tree
+    >>> print(normalise(Tree.parse("(S (NP-SBJ (PRP It)) (VP (VBZ works)))"), NormaliseOptions(phrase_cut="")).tree)
+    (S (NP-SBJ (PRP It)) (VP (VBZ works)))
+    """
 
     empty_tags: frozenset[str] = frozenset({EMPTY_TAG})  #: tags of empty elements
     #: phrase_cut, tag_cut: characters at the first of which a phrase's label, or a tag, is cut; not in first place, so that ``-LRB-``
@@ -69,7 +76,13 @@ class NormaliseOptions:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """Counts of what :func:`normalise` changed; counts of several trees can be added up."""
+    """Counts of what :func:`normalise` changed; counts of several trees can be added up.
+
+    Examples
+    --------
+    >>> (Removed(roots=1) + Removed(roots=2, labels_cut=1)).roots
+    3
+    """
 
     #: empty_elements, emptied_phrases: traces and the like, and phrases left without words
     empty_elements: int = 0
@@ -87,7 +100,14 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """A tree in normal form and the counts of what was removed from it."""
+    """A tree in normal form and the counts of what was removed from it.
+
+    Examples
+    --------
+    >>> from gramian.trees import Tree
+    >>> print(normalise(Tree.parse("( (S (NP-SBJ (PRP It)) (VP (VBZ works))))")).tree)
+    (S (NP (PRP It)) (VP (VBZ works)))
+    """
 
     tree: Tree
     removed: Removed

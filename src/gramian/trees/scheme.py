@@ -43,7 +43,14 @@ class SchemeLanguage:
 
 @dataclass(frozen=True, slots=True)
 class AnnotationScheme:
-    """How a family of treebanks is annotated; ``--preset`` on the command line."""
+    """How a family of treebanks is annotated; ``--preset`` on the command line.
+
+    Examples
+    --------
+    >>> from gramian.trees.scheme import SCHEMES
+    >>> SCHEMES["penn"].options.phrase_cut
+    '-='
+    """
 
     name: str  #: the preset; also the section of its labels in ``labels.glossary``
     treebanks: str  #: treebanks that follow it
