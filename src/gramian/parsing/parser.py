@@ -76,14 +76,11 @@ class Parser:
 
     Examples
     --------
-    >>> from gramian.treebank import Treebank
-    >>> from gramian.learn import PCFG
-    >>> from gramian.trees import Tree
-    >>> trees = [Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")]
-    >>> parser = Parser(PCFG().fit(Treebank.from_trees(trees)).model_)
-    >>> result = parser.parse("the dog barks")
+    >>> import gramian
+    >>> parser = Parser(gramian.load().model, decoder="max-rule-product")
+    >>> result = parser.parse("It works.")
     >>> print(result.tree, result.status)
-    (S (NP (DT the) (NN dog)) (VP (VBZ barks))) parsed
+    (S (NP (PRP It)) (VP (VBZ works)) (. .)) parsed
     """
 
     model_or_grammar: InitVar[Model | LPCFG]
