@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -28,22 +29,41 @@ def page() -> str:
             parts += [f"### {table['title']}", *measured(table), table["difference"]]
     parts += ["## Audit", data["audit"]]
     for paper in data["papers"]:
-        rows = [[item, where, status] for item, where, status in paper["audit"]]
-        parts += [f"### Audit: {paper['title']}", markdown(["the paper has", "in gramian", "status"], rows)]
+        parts += [f"### Audit: {paper['title']}", *audited(paper["audit"])]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
 def measured(table: dict[str, Any]) -> list[str]:
-    """Return the command of a table, its settings and date, and its rows, with published figures behind the first column."""
-    lines = [table["command"]]
-    if "settings" in table:
-        lines = ["cat > few.toml <<END", *table["settings"].strip().splitlines(), "END", *lines]
+    """Return the command of a table, its settings and date, and its rows, with published figures behind the first column.
+
+    A table without a command comes from the runs of the one before it, and a command without settings that has ``few.toml`` uses those of
+    the one before it.
+    """
     columns, rows = list(table["columns"]), [list(row) for row in table["rows"]]
     if "published" in table:
         columns, rows = with_published(table, columns, rows)
-    block = ["\n".join(["```sh", *lines, "```"])] if not table.get("same_runs") else []
-    origin = "From the same runs" if table.get("same_runs") else f"Run on {table['date']}"
-    return [*block, f"{origin}: {table['data']}.", markdown(columns, rows)]
+    if "command" not in table:
+        return [f"From the same runs: {table['data']}.", markdown(columns, rows)]
+    lines = [table["command"]]
+    if "settings" in table:
+        lines = ["cat > few.toml <<END", *table["settings"].strip().splitlines(), "END", *lines]
+    block = "\n".join(["```sh", *lines, "```"])
+    return [block, f"Run on {table['date']}: {table['data']}.", markdown(columns, rows)]
+
+
+def audited(rows: list[list[str]]) -> list[str]:
+    """Return what is available as published, by section of the paper and then by where it is, and a table of what has a remark."""
+    sections: dict[str, dict[str, list[str]]] = {}
+    for item, where, status in rows:
+        section, name = re.fullmatch(r"(?:(§\S+|appendix A|(?:figure|table) \d+):? )?(.+)", item).groups()
+        if status == "ok":
+            sections.setdefault(section or "figures and tables", {}).setdefault(where, []).append(name)
+    lines = []
+    for section in sorted(sections, key=lambda name: (not name.startswith("§"), name)):
+        available = [f"{', '.join(names)} ({where})" for where, names in sections[section].items()]
+        lines.append(f"- {section}: {'; '.join(available)}")
+    remarks = [row for row in rows if row[2] != "ok"]
+    return ["\n".join(lines), markdown(["with a remark", "in gramian", "status"], remarks)]
 
 
 def with_published(

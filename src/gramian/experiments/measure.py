@@ -27,6 +27,9 @@ CNF_METRICS = ("mean_unlabelled_f1", "mean_f1")
 """... and those of trees in Chomsky normal form, which are called ``cnf_...``."""
 _CNF_NAMES = tuple(f"cnf_{name}" for name in CNF_METRICS)
 
+FALLBACKS = ("glued", "parts", "flat")
+"""The status of trees that no grammar derives."""
+
 LABELS = {
     "pcfg": "no states (PCFG)",
     "thesis": "clustering, the thesis's setting",
@@ -137,7 +140,7 @@ def parse_and_score(
     parsed = min(times)
     return {
         **score_trees([result.tree for result in results], test, scheme),
-        "fallback": sum(result.status in ("glued", "parts", "flat") for result in results),
+        "fallback": sum(result.status in FALLBACKS for result in results),
         "parsing_seconds": round(parsed, 3),
         "milliseconds": round(1000 * parsed / len(test), 3),
     }

@@ -61,3 +61,9 @@ def test_steps_of_em_go_on_where_they_were(measure):
     ]
     whole = measure(variant="EM, 10 steps", states=3, seed=2)
     assert scores["uas after 10"] == pytest.approx(whole["uas"], abs=0.5)
+
+
+def test_phrases_of_dependency_trees_attach_as_well_as_automata_where_these_are_as_good_as_can_be(measure):
+    phrases = measure(vertical="spectral-cluster", states=4)
+    assert phrases["fallback"] == 0
+    assert phrases["uas"] >= measure(variant="DET", states=1)["uas"] > 95.0
