@@ -66,11 +66,10 @@ class CellClassifier(Estimator):
                 hint = "look at the file with: gramian inspect"
                 raise InputError("there is no tree to learn from", "treebank", hint=hint)
             sentences = list(treebank.sentences())
-            number = {
-                tag: index for index, tag in enumerate(dict.fromkeys(chain(*(one.tags for one in sentences))))
-            }
+            known_tags = dict.fromkeys(chain.from_iterable(sentence.tags for sentence in sentences))
+            number = {tag: index for index, tag in enumerate(known_tags)}
             words = [sentence.words for sentence in sentences]
-            tags = [np.array([number[tag] for tag in one.tags], np.int32) for one in sentences]
+            tags = [np.array([number[tag] for tag in sentence.tags], np.int32) for sentence in sentences]
             count = Counter(chain.from_iterable(words))
             forms = WordForms(frequent_words(count.items(), self.min_count))
             views = [forms.views(sentence) for sentence in words]

@@ -216,7 +216,7 @@ class MaxEntReranker(Estimator):
             for base in self.base:
                 rows = zip(judges, scores, strict=True)
                 scores_of_base[l2, base] = test.f1(
-                    np.concatenate([expected_brackets(one.trees, row, base) for one, row in rows])
+                    np.concatenate([expected_brackets(sentence.trees, row, base) for sentence, row in rows])
                 )
                 report.say(
                     f"l2 {l2:g}, base {base:g}: F1 {scores_of_base[l2, base]:.2f} on held-out candidates"

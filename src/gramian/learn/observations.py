@@ -150,10 +150,12 @@ class Observations:
         Tables that are `spent` may be overwritten: together with counts they would be most of what learning has in memory.
         """
         if device is None:
-            own = self.trees.expect(tables, n_jobs, spent=spent and self.further is None)
+            in_memory = self.trees.expect(tables, n_jobs, spent=spent and self.further is None)
         else:
-            own = self.on_device(device).expect(tables, n_jobs)
-        return own if self.further is None else own.with_further(self.further.expect(tables, n_jobs))
+            in_memory = self.on_device(device).expect(tables, n_jobs)
+        return (
+            in_memory if self.further is None else in_memory.with_further(self.further.expect(tables, n_jobs))
+        )
 
     def name(self, symbol: int) -> str:
         """Return what reports call a symbol: tags begin with a slash, since a phrase may have the same label."""
@@ -221,8 +223,8 @@ class Observations:
         for neighbour in view.neighbours:
             tag = view.label[neighbour][:-1]
             tag = np.where(tag < 0, edge, tag - bank.n_phrases)
-            place = bank.label.astype(np.int64) * (edge + 1) + tag
-            count = np.bincount(place, bank.node_weight, bank.n_symbols * (edge + 1)).reshape(-1, edge + 1)
+            cell = bank.label.astype(np.int64) * (edge + 1) + tag
+            count = np.bincount(cell, bank.node_weight, bank.n_symbols * (edge + 1)).reshape(-1, edge + 1)
             overall = count.sum(axis=0) / count.sum()
             tables.append((count + 5 * overall) / (count.sum(axis=1, keepdims=True) + 5))
         share = self.label_count / self.label_count.sum()

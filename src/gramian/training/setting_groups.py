@@ -104,8 +104,8 @@ def check_settings(settings: TrainingSettings, *, dev: bool = False, scheduler: 
 def _requirements(settings: TrainingSettings, dev: bool, scheduler: bool) -> Iterator[tuple[Any, Any, str]]:
     """Yield whether something is asked for, whether what it requires is met, and the problem if it is not."""
     known = estimator_settings()
-    own = [*settings.learner, *(["device"] if settings.device and not settings.has_neural_expert else [])]
-    for name in own:
+    names = [*settings.learner, *(["device"] if settings.device and not settings.has_neural_expert else [])]
+    for name in names:
         methods = [method for method, offered in known.items() if name in offered]
         required = f"{name} requires method {' or '.join(methods)}, not {settings.method}"
         yield True, settings.method in methods, required

@@ -165,12 +165,12 @@ class TrainingRun:
 
     def _about_data(self) -> dict[str, Any]:
         """Return what a model file says of what it was learnt from."""
-        about = {"source": self.data.source, "trees": self.data.bank.n_trees, "words": self.data.n_words}
-        about |= {"language": self._language} if self._language else {}
-        about |= {"tagged text": self.settings.tagged_corpus} if self.settings.tagged_corpus else {}
-        about |= {"text": list(self.settings.text)} if self.settings.text else {}
-        about |= {"spacing": self.settings.spacing_conllu} if self.settings.spacing_conllu else {}
-        return about | ({"attribution": self.settings.attribution} if self.settings.attribution else {})
+        record = {"source": self.data.source, "trees": self.data.bank.n_trees, "words": self.data.n_words}
+        record |= {"language": self._language} if self._language else {}
+        record |= {"tagged text": self.settings.tagged_corpus} if self.settings.tagged_corpus else {}
+        record |= {"text": list(self.settings.text)} if self.settings.text else {}
+        record |= {"spacing": self.settings.spacing_conllu} if self.settings.spacing_conllu else {}
+        return record | ({"attribution": self.settings.attribution} if self.settings.attribution else {})
 
     @cached_property
     def _language(self) -> str | None:
@@ -237,34 +237,38 @@ class TrainingRun:
 
     def _search(self) -> dict[str, Any]:
         """Put the numbers of states that a search finds into the settings; return what to record about it."""
-        began, settings, how = time.perf_counter(), self.settings, self.settings.search
-        judges = None if how.trees is None else normal_trees(how.trees, settings.preset)
-        search = StateSearch(self.data, settings, judges, largest=how.largest)
-        found = search.run(
-            method=how.method,
-            budget=how.budget or None,
-            symbols=how.symbols or None,
-            beam=how.beam,
-            step=how.step,
-            reach=how.reach,
-            together=how.groups,
-            by_count=how.by_count,
+        began, settings, options = time.perf_counter(), self.settings, self.settings.search
+        judges = None if options.trees is None else normal_trees(options.trees, settings.preset)
+        search = StateSearch(self.data, settings, judges, largest=options.largest)
+        result = search.run(
+            method=options.method,
+            budget=options.budget or None,
+            symbols=options.symbols or None,
+            beam=options.beam,
+            step=options.step,
+            reach=options.reach,
+            together=options.groups,
+            by_count=options.by_count,
             n_jobs=self.n_jobs,
             scheduler=self.runner.scheduler,
             log=self._beside("search.jsonl"),
         )
         took = time.perf_counter() - began
-        tried = len(found.trials)
-        _log.info("%d candidates, F1 from %.2f to %.2f: %.1f s", tried, found.start_score, found.score, took)
-        self.settings = replace(settings, n_states=search.names(found))
+        tried = len(result.trials)
+        _log.info(
+            "%d candidates, F1 from %.2f to %.2f: %.1f s", tried, result.start_score, result.score, took
+        )
+        self.settings = replace(settings, n_states=search.names(result))
         return {
-            "method": how.method,
-            "judge": how.trees or "every tenth tree",
+            "method": options.method,
+            "judge": options.trees or "every tenth tree",
             "candidates": tried,
-            "labels": [found.finished_labels, found.n_labels],
-            "start": round(found.start_score, 3),
-            "found": round(found.score, 3),
-            "steps": [[place, one.symbol, one.states, round(one.score, 3)] for place, one in found.steps()],
+            "labels": [result.finished_labels, result.n_labels],
+            "start": round(result.start_score, 3),
+            "found": round(result.score, 3),
+            "steps": [
+                [number, step.symbol, step.states, round(step.score, 3)] for number, step in result.steps()
+            ],
         }
 
     def _learn_members(self) -> Model:
@@ -335,10 +339,10 @@ class TrainingRun:
             ]
             single = [GoldBrackets(gold).score(trees).f1_gold_tags for trees in parses]
             members, report["members"] = report["members"], []
-            for about, value in zip(members, single, strict=True):
-                member = Member(**about)
+            for member_record, value in zip(members, single, strict=True):
+                member = Member(**member_record)
                 _log.info("%s: F1 with gold tags %.2f, %s %d", self.dev, value, member.kind, member.seed)
-                report["members"].append(about | {"f1_gold_tags": round(value, 3)})
+                report["members"].append(member_record | {"f1_gold_tags": round(value, 3)})
             report["disagreement"] = disagreement(parses)
             together = ", all together"
         scores = GoldBrackets(gold).score(self._parses(model, gold))

@@ -192,26 +192,26 @@ class TrainingSettings:
         from gramian.learn import LexiconOptions
 
         offered = estimator_settings()[self.method]
-        found: dict[str, Any] = dict(METHODS[self.method][1])
+        parameters: dict[str, Any] = dict(METHODS[self.method][1])
         if self.n_states is not None and self.method != "pcfg":
-            found["n_states"] = self.n_states
+            parameters["n_states"] = self.n_states
         if self.device is not None and "device" in offered:
-            found["device"] = self.device
+            parameters["device"] = self.device
         if "features.templates" in offered:
-            found["features__heads"] = self.heads
+            parameters["features__heads"] = self.heads
         words = {name[8:]: value for name, value in self.learner.items() if name.startswith("lexicon.")}
         lexicon = self.learner.get("lexicon", "auto")
-        found["lexicon"] = LexiconOptions.called(lexicon, **words) if words else lexicon
+        parameters["lexicon"] = LexiconOptions.called(lexicon, **words) if words else lexicon
         others = {name: value for name, value in self.learner.items() if not name.startswith("lexicon")}
-        return found | {name.replace(".", "__"): value for name, value in others.items()}
+        return parameters | {name.replace(".", "__"): value for name, value in others.items()}
 
     def expert_parameters(self) -> dict[str, dict[str, Any]]:
         """Return the parameters of each expert that is to be trained, the slowest first."""
         device = {} if self.device is None else {"device": self.device}
         neural = {name.replace(".", "__"): value for name, value in self.neural.items()} | device
         span_crf = {name.replace(".", "__"): value for name, value in self.span_crf.items()}
-        found = {"neural": neural} if self.has_neural_expert else {}
-        return found | ({"expert": span_crf} if self.has_span_crf else {})
+        experts = {"neural": neural} if self.has_neural_expert else {}
+        return experts | ({"expert": span_crf} if self.has_span_crf else {})
 
     def estimator(self, **others: Any) -> learn.Learner:
         """Return the estimator; `others` are parameters beside those that the settings decide."""
@@ -237,19 +237,27 @@ def training_settings() -> dict[str, Setting]:
     """Return all settings of a training by name: its own, those of each method's estimator, and those of the experts."""
     from gramian.experts import NeuralExpert, SpanCRF
 
-    found = declared_settings(TrainingSettings)
-    found["paper"] = paper_setting("train")
+    known = declared_settings(TrainingSettings)
+    known["paper"] = paper_setting("train")
     methods = estimator_settings()
     for name in dict.fromkeys(name for settings in methods.values() for name in settings):
-        if name in found:
+        if name in known:
             continue
-        own = {method: settings[name] for method, settings in methods.items() if name in settings}
-        first = next(iter(own.values()))
-        differing = {one.default: method for method, one in own.items() if one.default != first.default}
-        note = "" if len(own) == len(methods) else f"only with method {' or '.join(own)}"
+        declared = {method: settings[name] for method, settings in methods.items() if name in settings}
+        first = next(iter(declared.values()))
+        differing = {
+            setting.default: method
+            for method, setting in declared.items()
+            if setting.default != first.default
+        }
+        note = "" if len(declared) == len(methods) else f"only with method {' or '.join(declared)}"
         note += "".join(f"; default {default} with {method}" for default, method in differing.items())
-        found[name] = replace(first, note=note.removeprefix("; "))
+        known[name] = replace(first, note=note.removeprefix("; "))
     for prefix, kind in (("span_crf.", SpanCRF), ("neural.", NeuralExpert)):
-        own = declared_settings(kind, prefix)
-        found |= {name: one for name, one in own.items() if name.removeprefix(prefix) not in NOT_OFFERED}
-    return found
+        declared = declared_settings(kind, prefix)
+        known |= {
+            name: setting
+            for name, setting in declared.items()
+            if name.removeprefix(prefix) not in NOT_OFFERED
+        }
+    return known

@@ -100,13 +100,13 @@ class ShardTask:
         parse = partial(parser.parse_batch, k=self.best_trees, on_error="return")
         results = list[ParseResult | GramianError](parse(self.sentences))
         loose = {
-            place: replace(one, constraints=one.constraints.loosened())
-            for place, (one, result) in enumerate(zip(self.sentences, results, strict=True))
-            if isinstance(one, ParseRequest) and one.constraints is not None
+            index: replace(sentence, constraints=sentence.constraints.loosened())
+            for index, (sentence, result) in enumerate(zip(self.sentences, results, strict=True))
+            if isinstance(sentence, ParseRequest) and sentence.constraints is not None
             if isinstance(result, ParseResult) and result.status not in _TREES
         }
-        for place, result in zip(loose, parse(loose.values()), strict=True):
-            results[place] = result
+        for index, result in zip(loose, parse(loose.values()), strict=True):
+            results[index] = result
         return results
 
 
