@@ -37,6 +37,7 @@ myst_heading_anchors = 3
 html_theme = "furo"
 html_title = f"gramian {__version__}"
 html_static_path = ["_static"]
+html_css_files = ["narrow.css"]
 
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
