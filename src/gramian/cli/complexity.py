@@ -45,7 +45,7 @@ def complexity(
     """Measure syntactic complexity: one row for each document.
 
     The columns are the nine counts and fourteen indices of Lu (2010), mean Yngve and Frazier depth, dependency length and embedding depth.
-    Documents are files, or what the output of parse names so.
+    A document is a file, or a document named in the output of parse.
     """
     from gramian.complexity.document_measures import MEASURES
     from gramian.io.output import writing

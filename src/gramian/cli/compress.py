@@ -11,7 +11,7 @@ from gramian.errors import OptionError
 
 def compress(
     file: str = typer.Argument(
-        metavar="MODEL", help="Model file; best one of 'gramian train --set compress=false'."
+        metavar="MODEL", help="Model file, preferably trained with --set compress=false."
     ),
     output: str = MODEL_OUTPUT,
     rank: str = typer.Option(
@@ -41,7 +41,7 @@ def compress(
 ) -> None:
     """Compress the rule tensors of a model.
 
-    Each tensor becomes a sum of few products; printed are size, error and predicted speed.
+    Each tensor becomes a sum of few products. Prints size, error and predicted speed.
     """
     import os
 

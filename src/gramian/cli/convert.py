@@ -66,9 +66,9 @@ def convert(
 ) -> None:
     """Convert a treebank to another format.
 
-    Written are one tree or sentence a line, or dependencies as CoNLL-U.
+    Writes one tree or sentence per line, or dependencies as CoNLL-U.
 
-    Trees are brought into normal form first: without empty elements, functions in labels and outer brackets.
+    Trees are normalised first: empty elements, functions in labels and outer brackets are removed.
     """
     from gramian.io.output import write_lines
     from gramian.trees import HeadRules, read_conllu, read_trees

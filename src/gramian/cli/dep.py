@@ -173,7 +173,7 @@ def parse(
 ) -> None:
     """Parse text, or words of CoNLL-U.
 
-    Of CoNLL-U, order, comments, multiword ranges and the other columns stay as they are. Words without tags are tagged.
+    CoNLL-U keeps its order, comments, multiword ranges and other columns. Words without tags are tagged.
     """
     import time
 

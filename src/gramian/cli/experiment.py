@@ -23,7 +23,7 @@ def experiment(
     data: str = typer.Argument(None, help="Trees, or a folder with train.mrg and dev.mrg."),
     config: str | None = CONFIG,
     out: str | None = typer.Option(None, help="Output folder; by default runs/RECIPE-DATA."),
-    quick: bool = typer.Option(False, help="Run a small version first."),
+    quick: bool = typer.Option(False, help="Run a small version."),
     jobs: int = jobs_option("Number of processes; the results are the same."),
     scheduler: str | None = typer.Option(
         None, help="Address of a Dask scheduler whose workers execute the runs."
@@ -42,7 +42,7 @@ def experiment(
 ) -> None:
     """Run an experiment and write a report.
 
-    After an interruption, the same command resumes; finished runs are reused.
+    After an interruption, run the same command again to resume; finished runs are reused.
     """
     from gramian.experiments.recipes import RECIPES
     from gramian.experiments.recipes import recipe as find_recipe

@@ -31,10 +31,10 @@ def inspect(
     as_json: bool = AS_JSON,
     strict: bool = typer.Option(False, "--strict", help="Exit with status 1 if a tree is malformed."),
 ) -> None:
-    """Show what is in a treebank or a model.
+    """Describe a treebank or a model.
 
-    Of a treebank: counts, labels, lengths, oddities, broken trees with their lines. Of a model: how it was
-    learnt, from what and how well; with --label, what the states of a label are.
+    For a treebank: counts, labels, lengths, unusual and malformed trees with their lines. For a model: training
+    data, settings and scores; with --label, the latent states of a label.
     """
     if explain is not None:
         _print_meanings(explain, as_json)

@@ -95,8 +95,8 @@ def parse(
     """Parse text: one tree for every sentence, in Penn brackets.
 
     Running text is segmented into sentences; an empty line ends one, and so does the end of a line that is not merely wrapped. In
-    the formats lines, tokens, tagged and records every line is one sentence, and an empty line is answered by an empty line. Every
-    sentence gets a tree; how many needed a fallback or have a phrase of low confidence is reported at the end.
+    the formats lines, tokens, tagged and records every line is one sentence, and an empty line gives an empty line. Every
+    sentence gets a tree; the summary reports how many needed a fallback or have a phrase of low confidence.
 
     Several files, folders and URLs are a corpus, whose trees go to a folder: -o OUT/. Every input file gets a folder with its
     shards, each with a manifest. After an interruption, run the same command again to resume; --status shows the progress.

@@ -52,8 +52,8 @@ def serve(
 ) -> None:
     """Serve a web page for parsing and exploring trees.
 
-    Type a sentence, click a node, and see what its states mean. The address is printed once the page is there; Ctrl-C ends it.
-    Nothing is loaded from elsewhere.
+    The page shows trees, confidences and latent states. The server prints its address once it is ready; Ctrl-C stops it.
+    Nothing is loaded from other hosts.
     """
     try:
         import starlette  # noqa: F401

@@ -255,7 +255,7 @@ def evaluate(
 ) -> None:
     """Score a model on strings.
 
-    Printed are the PAutomaC perplexity with --solution, NDCG with --targets, else perplexity and error rate.
+    Prints the PAutomaC perplexity with --solution, NDCG with --targets, otherwise perplexity and error rate.
     """
     from gramian.automata import load_sequence_model
     from gramian.automata.string_formats import read_solution, read_targets
