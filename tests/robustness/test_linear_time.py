@@ -3,6 +3,7 @@
 import ast
 import gc
 import importlib
+import io
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +18,7 @@ from gramian.parsing.parser import load
 from gramian.text.rule_tokenizer import TextToken, TokenizedText, tokenize
 from gramian.text.sentence_segmenter import SentenceSegmenter
 from gramian.text.text_training import learn_tokenizer
+from gramian.trees import treebank_reading
 
 SOURCE = Path(gramian.__file__).parent
 GROWTH = 8  # of the text
@@ -100,6 +102,26 @@ def test_learning_a_tokenizer_is_linear_in_the_longest_word(monkeypatch: pytest.
     monkeypatch.setattr("gramian.text.text_training.learn_scores", read_all)
     for unit in ("a'", "ab"):
         assert_linear(learn, unit, 1 << 14)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(S (A a)\n", "(\n", "(S (A a)\n(S (A a))\n", "(S (A a)\n" * 50 + "(S (A a))\n"],
+    ids=["trees", "brackets", "every second", "most"],
+)
+def test_unclosed_trees_are_not_read_over_and_over(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line was read again 100 times, once for each of the trees before it."""
+    add, reads = treebank_reading._OpenText.add, 0
+
+    def counted(self: treebank_reading._OpenText, segment: str) -> None:
+        nonlocal reads
+        reads += len(segment)
+        add(self, segment)
+
+    monkeypatch.setattr(treebank_reading._OpenText, "add", counted)
+    text *= (1 << 18) // len(text)
+    assert "".join(record for _, record in treebank_reading.whole_trees(io.StringIO(text))) == text
+    assert reads < 16 * len(text)
 
 
 # -- every regular expression of the package ---------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
+from functools import cache
 from time import perf_counter
 from typing import Any, TypeAlias
 
@@ -53,25 +54,28 @@ def _compiled(function: Kernel, **options: Any) -> Kernel:
     options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
     dispatcher: Any = numba.njit(**options)(function)
     if is_jitted(dispatcher):  # not where compilation is switched off
-        if _is_accelerated():
-            from gramian.kernels.linking import accelerate
-
-            accelerate(dispatcher)
-        else:
+        linking = _linking()
+        if linking is None:
             plain.keep(dispatcher)
+        elif os.environ.get("GRAMIAN_PLAIN_NUMBA") or not linking.is_active():
+            linking.mend_boxing()
+            plain.keep(dispatcher)
+        else:
+            linking.accelerate(dispatcher)
     return dispatcher
 
 
-def _is_accelerated() -> bool:
-    """Return whether kernels are accelerated; not after anything has failed."""
-    if os.environ.get("GRAMIAN_PLAIN_NUMBA") or ".".join(numba.__version__.split(".")[:2]) not in TESTED:
-        return False
+@cache
+def _linking() -> Any:
+    """Return what accelerates kernels and mends numba; None if the version of numba was not tested with it."""
+    if ".".join(numba.__version__.split(".")[:2]) not in TESTED:
+        return None
     try:
         from gramian.kernels import linking
     except Exception as error:  # numba's internals have changed
         _logger.debug("plain numba compiles all kernels: %s: %s", type(error).__name__, error)
-        return False
-    return linking.is_active()
+        return None
+    return linking
 
 
 class _Notice(event.Listener):

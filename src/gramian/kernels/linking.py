@@ -31,6 +31,7 @@ from numba.core.caching import NullCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.environment import Environment, lookup_environment
+from numba.core.pythonapi import _boxers
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import _nrt_python  # type: ignore[attr-defined]
 from numba.core.runtime.nrt import rtsys
@@ -221,6 +222,7 @@ class _Whole(_Called):
     def _compiled(self, args: Any, return_type: Any) -> Any:
         context: Any = self.targetdescr.target_context
         rtsys.initialize(context)
+        mend_boxing()
         codegen = context.codegen()
         self._library = codegen.create_library(self.py_func.__qualname__)
         self._library.enable_object_caching()
@@ -261,6 +263,41 @@ class _Callee:
     def get_overload(self, signature: Any) -> Any:
         """Return what stands for it in the code of others."""
         return self._part.get_overload(signature)
+
+
+def _boxing(box: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:
+    """Return how results become Python objects without running Python code.
+
+    numba unpickles the class of each array and named tuple, and does not expect an exception there. The handler of a signal that
+    arrived while the kernel ran would raise one (Ctrl-C: KeyboardInterrupt), and the process would crash.
+    """
+
+    def boxed(kind: Any, value: Any, context: Any) -> Any:
+        api, manager = context.pyapi, context.env_manager
+
+        def constant(one: Any) -> Any:
+            pointer = manager.read_const(manager.add_const(one))
+            api.incref(pointer)
+            return pointer
+
+        if manager is not None:
+            api.serialize_object, api.unserialize = constant, lambda pointer: pointer
+        try:
+            return box(kind, value, context)
+        finally:
+            vars(api).pop("serialize_object", None)
+            vars(api).pop("unserialize", None)
+
+    return boxed
+
+
+@cache
+def mend_boxing() -> None:
+    """Have the results of all kernels that are compiled from now on become Python objects safely."""
+    from numba.core import boxing  # noqa: F401  registers how numba does it
+
+    for kind in (types.Array, types.NamedTuple, types.NamedUniTuple):
+        _boxers.functions[kind] = _boxing(_boxers.lookup(kind))
 
 
 def _copied(kind: Any, dispatcher: Any) -> Any:

@@ -22,9 +22,10 @@ _EMERGENCY_FACTOR, _EMERGENCY_SECONDS = (
 def expected_seconds(pruning: Pruning, n_words: int, n_rules: int) -> float:
     """Return about how long a chart takes on one core of 2020 or so."""
     matching = min(4e-10, 1.2e-11 * (1e-3 / pruning.beam) ** 0.33) if pruning.beam > 0 else 4e-10
+    splits = max(n_rules * matching, 1e-8) * n_words**3  # a split point takes time even if no rule matches
     edges = min(_edges_a_span(pruning), n_words * n_rules / 50)
     fine = 3.5e-7 * edges**0.6 if pruning.split > 0 else 7e-7 * edges  # two states leave few edges
-    return n_rules * n_words**3 * matching + fine * n_words**2
+    return splits + fine * n_words**2
 
 
 def expected_bytes(pruning: Pruning, n_words: int) -> float:

@@ -23,8 +23,10 @@ Item = TypeVar("Item")
 
 _ROOT = re.compile(rf"\([{SPACE}]*(\(|(?:ROOT|TOP|S1|VROOT)(?=[{SPACE}(]))")
 # Characters to read after a line that starts with a bracket until the open tree counts as broken. They are read again, so each broken tree
-# lowers the limit and each complete tree raises it: the time stays linear.
-_MAX_LOOKAHEAD, _MIN_LOOKAHEAD, _REGAINED = 1 << 18, 1 << 10, 8
+# spends from a budget, and each complete tree adds to it: the time stays linear. A short lookahead costs more than the budget has; it
+# becomes shorter still once the debt is large.
+_MAX_LOOKAHEAD, _REGAINED, _MAX_DEBT = 1 << 18, 8, 1 << 20
+_SHORT_LOOKAHEAD, _SHORTEST_LOOKAHEAD = 1 << 10, 1 << 4
 _LABEL = re.compile(rf"\([{SPACE}]*([^{SPACE}()]*)")
 _MAX_ROOTS = 1000  # labels of roots that are kept; treebanks have dozens
 _BRACKET = re.compile(r"[()]")
@@ -58,13 +60,14 @@ def whole_trees(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
     again: deque[str] = deque()
     layout = _Layout()
     record = _OpenText(1, layout)
-    lookahead = _MAX_LOOKAHEAD
+    budget = _MAX_LOOKAHEAD
     while True:
         segment = again.popleft() if again else next(segments, None)
         if record.balance > 0 and (segment is None or (segment[0] == "(" and record.ends_line)):
-            keep = record.broken_at(segment, max(lookahead, _MIN_LOOKAHEAD))
+            shortest = _SHORT_LOOKAHEAD if budget > -_MAX_DEBT else _SHORTEST_LOOKAHEAD
+            keep = record.broken_at(segment, max(budget, shortest))
             if keep is not None:
-                lookahead = max(0, lookahead - sum(map(len, record.segments[keep:])))
+                budget = max(-_MAX_DEBT, budget - sum(map(len, record.segments[keep:])))
                 if segment is not None:
                     again.appendleft(segment)
                 again.extendleft(reversed(record.segments[keep:]))
@@ -76,7 +79,7 @@ def whole_trees(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
             break
         record.add(segment)
         if record.balance <= 0 and segment[-1] in _END_OF_TREES:
-            lookahead = min(_MAX_LOOKAHEAD, lookahead + _REGAINED * record.size)
+            budget = min(_MAX_LOOKAHEAD, budget + _REGAINED * record.size)
             layout.add(record)
             yield record.line, "".join(record.segments)
             record = _OpenText(record.next_line, layout)

@@ -385,3 +385,65 @@ def test_long_compilation_is_told_once(caplog):
         quick.on_start(None)
         quick.on_end(None)
     assert len(caplog.records) == 1
+
+
+INTERRUPTED = """
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gramian.kernels import kernel
+
+
+class Result(NamedTuple):
+    counts: Any
+    total: float
+
+
+@kernel
+def waits(counts, index):
+    while counts[0] == 0:
+        counts[index] += 1
+    return Result(counts.copy(), 1.0)
+
+
+@kernel
+def waits_twice(counts, index):
+    result = waits(counts, index)
+    return result.counts, result.counts
+
+
+def outer(several):
+    import signal
+    import time
+    from threading import Thread
+
+    function, counts = (waits_twice if several else waits), np.ones(2, np.int64)
+    function(counts, 1)
+    counts[:] = 0
+
+    def interrupt():
+        while counts[1] == 0:  # the kernel has not begun
+            time.sleep(0.01)
+        signal.raise_signal(signal.SIGINT)
+        counts[0] = 1
+
+    thread = Thread(target=interrupt)
+    try:
+        thread.start()
+        function(counts, 1)
+        return 0
+    except KeyboardInterrupt:
+        return 1
+
+
+outer.stats = waits.stats
+"""
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("several", ["0", "1"], ids=["named tuple", "tuple"])
+def test_an_interrupt_while_a_kernel_runs_is_an_exception(package, path, several):
+    """numba took the class of a result for granted, although the handler of a signal had raised an exception meanwhile."""
+    package.write(outer_kernels=INTERRUPTED)
+    assert package.call(path, argument=several)[0] == 1

@@ -52,3 +52,8 @@ def test_parts(words, longest):
     parts = cut(words, longest)
     assert [word for part in parts for word in words[part]] == words
     assert all(1 <= part.stop - part.start <= longest for part in parts)
+
+
+def test_split_points_of_a_long_sentence_take_time_even_with_few_rules():
+    assert Limits(seconds=0.5).fit(USUAL, 1008, 20) is None
+    assert Limits(seconds=0.5).fit(USUAL, 200, 20) is USUAL
