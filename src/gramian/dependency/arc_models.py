@@ -76,8 +76,8 @@ class Labeller:
 
 
 def table_size(words: int, share: float = 1.0) -> int:
-    """Return the size of a table of hashed weights, with room for about forty features of each word."""
-    return 1 << min(22, max(12, math.ceil(math.log2(max(1.0, 40.0 * words * share)))))
+    """Return the size of a table of hashed weights, large enough for few collisions."""
+    return 1 << min(23, max(12, math.ceil(math.log2(max(1.0, 160.0 * words * share)))))
 
 
 def fit_arc_scorer(

@@ -14,6 +14,7 @@ from gramian.dependency.arc_tokens import feature_values
 from gramian.dependency.lemma_rules import apply_rule, is_rule, lemma_rule
 from gramian.dependency.word_classifier import (
     CONTEXT,
+    CONTEXT_AND_STEMS,
     ISOLATED,
     WordClassifier,
     fit_word_classifier,
@@ -35,6 +36,7 @@ class MorphologicalTagger:
     rules: tuple[str, ...]  #: edit rules of lemmas
     tagger: WordClassifier
     lemmatiser: WordClassifier
+    has_stems: bool = False  #: whether the tagger reads stems; those of old model files do not
 
     def __post_init__(self) -> None:
         if not all(map(_is_tag, self.tags)) or not all(map(is_rule, self.rules)):
@@ -47,7 +49,8 @@ class MorphologicalTagger:
         if not len(sentence):
             return sentence
         forms = sentence.words
-        tags = [self.tags[number] for number in self.tagger.classify([(form, "") for form in forms], CONTEXT)]
+        context = CONTEXT_AND_STEMS if self.has_stems else CONTEXT
+        tags = [self.tags[number] for number in self.tagger.classify([(form, "") for form in forms], context)]
         rules = self.lemmatiser.classify(list(zip(forms, tags, strict=True)), ISOLATED)
         tokens = []
         for token, tag, rule in zip(sentence.tokens, tags, rules, strict=True):
@@ -72,7 +75,7 @@ def fit_morphological_tagger(sentences: Sequence[Sentence], *, random_state: int
         words,
         [[number_of[_tag(token)] for token in sentence.tokens] for sentence in sentences],
         [_parts(tag, counts[tag]) for tag in tags],
-        CONTEXT,
+        CONTEXT_AND_STEMS,
         max_iter=_EPOCHS,
         random_state=random_state,
     )
@@ -84,7 +87,7 @@ def fit_morphological_tagger(sentences: Sequence[Sentence], *, random_state: int
         max_iter=_LEMMA_EPOCHS,
         random_state=random_state,
     )
-    return MorphologicalTagger(tuple(tags), tuple(rules), tagger, lemmatiser)
+    return MorphologicalTagger(tuple(tags), tuple(rules), tagger, lemmatiser, has_stems=True)
 
 
 def tag_held_out_sentences(sentences: Sequence[Sentence], *, random_state: int = 0) -> list[Sentence]:

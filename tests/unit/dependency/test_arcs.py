@@ -185,7 +185,7 @@ def test_factors_are_the_exponents_of_scores(table, tokens):
 
 
 def test_tables_grow_with_the_words_within_bounds():
-    assert [table_size(words) for words in (1_000, 10**9)] == [1 << 16, 1 << 22]
+    assert [table_size(words) for words in (1_000, 10**9)] == [1 << 18, 1 << 23]
 
 
 def test_words_met_before_keep_their_numbers(table):

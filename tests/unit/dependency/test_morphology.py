@@ -52,6 +52,22 @@ def test_new_words_get_tags_features_and_lemmas_by_their_endings(tagger):
     assert (past.upos, past.feats, past.lemma) == ("VERB", "Tense=Past", "gribbl")
 
 
+def test_what_stands_inside_a_new_word_decides_between_features():
+    # "-ma-" between stem and ending negates, as in Turkish; the last six letters do not tell.
+    stems = ["gel", "bak", "yaz", "kal", "sor", "dur", "bul", "geç", "koş", "tut", "kır", "sat", "çal", "bin"]
+    sentences = [
+        Sentence((Token(1, f"{stem}{inside}dıkları", stem, "VERB", feats=f"Polarity={value}"),))
+        for stem in stems
+        for inside, value in (("", "Pos"), ("", "Pos"), ("ma", "Neg"))
+    ]
+    tagger = fit_morphological_tagger(sentences)
+    new_words = ["vermadıkları", "verdıkları", "yatmadıkları", "kıldıkları"]
+    tags = [tagger.tag(words(form)).tokens[0].feats for form in new_words]
+    assert tags == ["Polarity=Neg", "Polarity=Pos", "Polarity=Neg", "Polarity=Pos"]
+    old = replace(tagger, has_stems=False)  # as a file of an older version has it
+    assert {old.tag(words(form)).tokens[0].upos for form in new_words} == {"VERB"}
+
+
 def test_the_context_decides_between_the_tags_of_a_word():
     # "duck" is a noun after "the", a verb after "can".
     noun = [Token(1, "the", upos="DET"), Token(2, "duck", upos="NOUN")]
