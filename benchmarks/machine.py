@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from gramian.io.machine import processor
-from gramian.system import peak_megabytes
+from gramian.system import peak_megabytes, processor
 
 __all__ = ["about", "cpu_seconds", "multiply_adds_per_second", "peak_megabytes"]
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gramian.evaluate import GoldBrackets
-from gramian.grammar.compress.compact import trimmed
+from gramian.grammar.compress.lowrank import trimmed
 from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.parser import Parser
 from gramian.trees import normalise, read_trees

@@ -15,9 +15,8 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 from sklearn.base import BaseEstimator
 from threadpoolctl import threadpool_limits
 
-from gramian.io.machine import give_back_memory
 from gramian.progress import handled
-from gramian.system import peak_megabytes
+from gramian.system import give_back_memory, peak_megabytes
 from gramian.value_types import (
     Boolean,
     Constraint,

@@ -1,11 +1,14 @@
-"""What differs between POSIX and Windows: locks, links and owners of files, memory, and worker processes.
+"""What gramian runs on: the processor, versions, memory, and what differs between POSIX and Windows.
 
-No other module asks which system it runs on. Windows has locks by ``msvcrt``; links are followed there, files have no numeric owner, memory
-is not measured, and worker processes are refused.
+No other module asks which system it runs on. Windows has locks of files by ``msvcrt``; links are followed there, files have no numeric
+owner, memory is not measured, and worker processes are refused.
 """
 
+import gc
 import os
 import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 NO_LINKS = getattr(os, "O_NOFOLLOW", 0)  # a flag of os.open
 REMOVES_OPEN_FILES = os.name == "posix"  # where Windows must close a file first
@@ -63,3 +66,47 @@ else:
 def open_private(path: str, flags: int) -> int:
     """Open a file, as an ``opener``: a symbolic link is not followed, and a new file is readable by this user only."""
     return os.open(path, flags | NO_LINKS, 0o600)
+
+
+def processor() -> str:
+    """Return the name of the processor."""
+    import platform
+
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def versions(packages: Iterable[str]) -> dict[str, str | None]:
+    """Return the version of each package, None of those that are not installed."""
+    from importlib import metadata
+
+    installed: dict[str, str | None] = {}
+    for package in packages:
+        try:
+            installed[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            installed[package] = None
+    return installed
+
+
+@contextmanager
+def without_cycle_search() -> Iterator[None]:
+    """Pause the search for reference cycles: trees and modules have none, and it takes a good part of the time to load them."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def give_back_memory() -> None:
+    """Return to the system what was freed, where the C library can; it keeps a good part of what many large arrays took."""
+    import ctypes
+
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (AttributeError, OSError, TypeError):  # not glibc
+        return

@@ -144,7 +144,7 @@ def _print_versions(wanted: bool) -> None:
     import platform
 
     from gramian import __version__
-    from gramian.io.machine import versions
+    from gramian.system import versions
 
     print(f"gramian {__version__}")
     print(f"python {platform.python_version()} on {platform.system()} {platform.machine()}")

@@ -100,7 +100,7 @@ def _versions(name: str) -> Finding:
     import platform
 
     from gramian import __version__
-    from gramian.io.machine import versions
+    from gramian.system import versions
 
     installed = versions((*_NEEDED, *_OPTIONAL))
     if missing := [package for package in _NEEDED if installed[package] is None]:

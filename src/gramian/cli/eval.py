@@ -75,7 +75,7 @@ def evaluate(
         paired_bootstrap,
         reliability,
     )
-    from gramian.io.machine import without_cycle_search
+    from gramian.system import without_cycle_search
 
     if [gold, pred, compare].count("-") > 1:
         raise OptionError("only one of the files can be stdin")

@@ -210,11 +210,11 @@ def _parse_text(
     quiet: bool,
 ) -> Counter[str]:
     """Parse one text and write its trees; return how many sentences have each status."""
-    from gramian.io.machine import without_cycle_search
     from gramian.io.output import check_output
     from gramian.io.reading import open_text
     from gramian.io.resume import resumed
     from gramian.parsing.result import LOW_CONFIDENCE
+    from gramian.system import without_cycle_search
 
     check_output(output, force=force)
     if not text.is_literal and text.file != "-" and not os.path.exists(text.file):

@@ -7,11 +7,11 @@ from .conll_scores import ConllScore as ConllScore
 from .conll_scores import conll_scores as conll_scores
 from .evalb import GoldBrackets as GoldBrackets
 from .evalb import score as score
-from .normal_form import CNF as CNF
-from .normal_form import chomsky_normal_form as chomsky_normal_form
+from .parameters import CNF as CNF
 from .parameters import COLLINS as COLLINS
 from .parameters import SPMRL as SPMRL
 from .parameters import Parameters as Parameters
+from .parameters import chomsky_normal_form as chomsky_normal_form
 from .scores import METRICS as METRICS
 from .scores import BracketScores as BracketScores
 from .scores import LabelScore as LabelScore

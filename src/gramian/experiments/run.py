@@ -17,9 +17,9 @@ from gramian.errors import MissingExtraError
 from gramian.experiments.plan import Plan, Task, identity
 from gramian.experiments.recipes import recipe
 from gramian.experiments.results import Entry, Results, Section
-from gramian.io.machine import processor, versions
 from gramian.io.output import writing
 from gramian.progress import tell_progress
+from gramian.system import processor, versions
 from gramian.tasks.task_runner import Outcome, TaskFolder, run_tasks
 
 _log = logging.getLogger(__name__)

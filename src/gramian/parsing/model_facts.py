@@ -10,7 +10,7 @@ import numpy as np
 
 from gramian.errors import OptionError
 from gramian.grammar.compress import lowrank
-from gramian.grammar.compress.bound import guarantee
+from gramian.grammar.compress.lowrank import guarantee
 from gramian.grammar.compress.shared import compress_shared
 from gramian.io.header import grammar_header
 from gramian.io.schema import read_document

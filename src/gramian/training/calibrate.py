@@ -1,10 +1,11 @@
-"""What a model's confidences are worth, and its experts beside its grammars: learnt from trees the model has not seen.
+"""What is learnt about a model from trees it has not seen: its confidences, the weights of its experts, when cells are closed.
 
 Confidences of the trees that a model was learnt from say nothing, since it knows these. So the same members are trained once more
 without one fold, parse it, and what they get right there gives the curves (:mod:`gramian.parsing.calibration`) and the experts' weights
 of the model that was learnt from all.
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -14,14 +15,15 @@ import numpy as np
 
 from gramian.chart.combine import COMBINATIONS
 from gramian.evaluate import GoldBrackets, judged
-from gramian.experts import EXPERT_KINDS
+from gramian.experts import EXPERT_KINDS, CellClassifier
+from gramian.io import model_files
 from gramian.parsing.calibration import Calibration, Curve
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
 from gramian.tasks.task_runner import Outcome
 from gramian.training.folds import FoldTask, held_out
 from gramian.training.members import MemberTask, TaskRunner
-from gramian.training.training_data import Fold
+from gramian.training.training_data import Fold, TrainingData
 from gramian.trees import Tree
 
 LAST = Fold(9, 10)
@@ -128,3 +130,35 @@ def _parses(
 ) -> list[tuple[Tree, tuple[float, ...]]]:
     results = Parser(model, combination=combination).parse_many([list(tree.words) for tree in trees])
     return [(result.tree, result.confidences) for result in results]
+
+
+_log = logging.getLogger(__name__)
+
+THRESHOLDS = (0.0, 0.0005, 0.001, 0.002, 0.004, 0.008)
+MAX_LOSS = 0.05  # of F1
+_EVERY, _MOST_HELD_OUT = 20, 500  # each 20th tree is held out, at most so many are parsed
+
+
+def add_cells(model: Model, data: TrainingData, random_state: int = 0) -> Model:
+    """Learn a classifier from most trees, choose its threshold on the others, and add it to a model.
+
+    The grammars have seen the held-out trees and find them too probable, so that the loss is rather overestimated.
+    """
+    bank = data.bank
+    test_trees = np.arange(_EVERY - 1, bank.n_trees, _EVERY)
+    learnt = np.setdiff1d(np.arange(bank.n_trees), test_trees)
+    classifier = CellClassifier(random_state=random_state).fit(bank.subset(learnt))
+    cells = model_files.rounded("cells", classifier.model_)
+    trees = [bank.tree(index) for index in test_trees[:_MOST_HELD_OUT].tolist()]
+    gold, sentences = GoldBrackets(trees), [list(tree.words) for tree in trees]
+    f1: dict[float, float] = {}
+    for threshold in THRESHOLDS if trees else ():
+        parser = Parser(replace(model, cells=replace(cells, threshold=threshold)), rerank=False)
+        score = gold.score([result.tree for result in parser.parse_many(sentences)])
+        f1[threshold] = round(score.f1_gold_tags, 3)
+        if f1[threshold] < f1[0.0] - MAX_LOSS:
+            break
+    chosen = max([value for value in f1 if f1[value] >= f1[0.0] - MAX_LOSS], default=0.0)
+    _log.info("cells are closed below a probability of %g", chosen)
+    report = dict(model.report) | {"F1 by threshold of cells": {str(key): value for key, value in f1.items()}}
+    return replace(model, cells=model_files.rounded("cells", replace(cells, threshold=chosen)), report=report)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NotRequired, TypedD
 from gramian.errors import InputError
 from gramian.evaluate import GoldBrackets
 from gramian.experts import EXPERT_KINDS, ExpertPart, NeuralExpert, SpanCRF
-from gramian.grammar.compress.compact import compacted
+from gramian.grammar.compress.lowrank import compacted
 from gramian.io import model_files
 from gramian.io.schema import Seconds
 from gramian.learn.cluster import LEVELS, Noise

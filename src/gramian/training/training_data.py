@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from gramian import learn
 from gramian.errors import InputError, OptionError
-from gramian.io.machine import give_back_memory
 from gramian.io.reading import Rereadable, Source, rereadable, source_name
 from gramian.learn.observations import head_rules, treebank_digest
+from gramian.system import give_back_memory
 from gramian.training.selftraining.silver_trees import SilverTrees
 from gramian.training.training_settings import TrainingSettings
 from gramian.treebank import Shape, Treebank

@@ -36,8 +36,7 @@ from gramian.progress import tell_progress
 from gramian.tasks.task_runner import Outcome, TaskFolder
 from gramian.text.text_processor import TextProcessor
 from gramian.text.text_training import learn_text_processor
-from gramian.training.calibrate import calibrate
-from gramian.training.cell_threshold import add_cells
+from gramian.training.calibrate import add_cells, calibrate
 from gramian.training.folds import add_reranker
 from gramian.training.members import Member, TaskRunner, disagreement, member_tasks, whole_model
 from gramian.training.search_by_f1 import StateSearch

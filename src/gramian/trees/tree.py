@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SPACE = " \t\n\r\f\v"
 """What separates tokens in bracket text. Other white space (no-break, ideographic) may be part of a word."""
+_DEEPEST = 40  # levels of lines drawn; below them, lines start further right than a terminal is wide
 
 Value = TypeVar("Value")
 
@@ -273,10 +274,24 @@ class Tree:
         return "\n".join(lines)
 
     def outline(self) -> str:
-        """Return a drawing with line characters; see :func:`gramian.trees.outline.draw_outline`."""
-        from gramian.trees.outline import draw_outline
-
-        return draw_outline(self)
+        """Return a drawing with line characters, for terminals: one word a line; an only child stands beside its parent."""
+        lines: list[str] = []
+        # Items are (node, lines left of it, branch that leads to it).
+        stack = [(self, "", "")]
+        while stack:
+            node, indent, branch = stack.pop()
+            line = indent[-4 * _DEEPEST :] + branch + (node.label or "·")
+            while len(node.children) == 1:
+                node = node.children[0]
+                line += f" ── {node.label or '·'}"
+            lines.append(line if node.word is None else f"{line}  {node.word}")
+            child_indent = indent + {"": "", "├── ": "│   ", "└── ": "    "}[branch]
+            last = len(node.children) - 1
+            stack.extend(
+                (child, child_indent, "└── " if index == last else "├── ")
+                for index, child in reversed(list(enumerate(node.children)))
+            )
+        return "\n".join(lines)
 
     def svg(self, **options: Any) -> str:
         """Return a drawing as SVG text; see :func:`gramian.trees.svg.draw_svg` for the options."""

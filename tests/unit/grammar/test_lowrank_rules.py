@@ -8,8 +8,7 @@ import pytest
 
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
-from gramian.grammar.compress.bound import guarantee
-from gramian.grammar.compress.lowrank import RANKS, compared, compress, expected_uses
+from gramian.grammar.compress.lowrank import RANKS, compared, compress, expected_uses, guarantee
 from gramian.grammar.compress.shared import compress_shared
 from gramian.grammar.lpcfg import check
 from gramian.learn import EM, PCFG

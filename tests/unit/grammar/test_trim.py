@@ -7,7 +7,7 @@ import pytest
 from tiny_grammar import tiny_grammar
 
 from gramian.errors import OptionError
-from gramian.grammar.compress.compact import trimmed
+from gramian.grammar.compress.lowrank import trimmed
 from gramian.grammar.lpcfg import check
 from gramian.io.tensors import encode
 

@@ -23,7 +23,7 @@ from gramian.experiments.measure import (
 from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
 from gramian.experiments.published import published_table
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Spread, Table
-from gramian.grammar.compress.compact import compacted
+from gramian.grammar.compress.lowrank import compacted
 from gramian.learn import Observations
 from gramian.learn.state_search import (
     ClusterCache,

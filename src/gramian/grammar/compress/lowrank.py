@@ -3,13 +3,15 @@
 A rule's tensor becomes a sum of few products, ``T[h1, h2, h3] = sum over q of U[q, h1] V[q, h2] W[q, h3]``, so that contracting it with two
 vectors costs rank times the number of states instead of its cube. By default the factors are probabilities, fitted by maximum likelihood
 to the tensor weighted by the shares of the parent's states: the result is again a grammar whose rules sum to one. Signed
-factors by alternating least squares are what the paper has.
+factors by alternating least squares are what the paper has. Models are written with trimmed rules of low rank unless asked otherwise
+(:func:`compacted`), and :func:`guarantee` says what errors may do at worst.
 """
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
+from math import log, sqrt
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -57,7 +59,7 @@ class Compression:
 
     @property
     def gamma(self) -> float:
-        """The largest error of a rule's tensor, which :func:`~gramian.grammar.compress.bound.guarantee` takes."""
+        """The largest error of a rule's tensor, which :func:`~gramian.grammar.compress.lowrank.guarantee` takes."""
         return float(self.frobenius.max(initial=0.0))
 
     @property
@@ -328,3 +330,74 @@ def _work(grammar: LPCFG) -> npt.NDArray[np.int64]:
     is_shared = (count[matrix] > 1).reshape(states.shape)
     projections = np.where(is_shared, states // _EDGES_PER_ITEM, states).sum(axis=1)
     return np.where(rank > 0, rank * (projections + 1), states.prod(axis=1))
+
+
+_TRIMMED = 0.003  # share of a rule's probability that a compact model does without
+
+
+def compacted(grammar: LPCFG) -> tuple[LPCFG, dict[str, Any]]:
+    """Return a grammar that is small and fast to parse with, and a summary of how far its rules are from those it came from.
+
+    Observable operators come back as they are, with nothing to tell.
+    """
+    if not grammar.is_probabilistic:
+        return grammar, {}
+    small = compress(trimmed(grammar, _TRIMMED)).grammar
+    return small, compared(grammar, small).summary()
+
+
+def trimmed(grammar: LPCFG, share: float = 0.01) -> LPCFG:
+    """Return `grammar` without the least cells of its binary rules; observable operators and rules of low rank come back as they are.
+
+    These cells become zeros, which take one bit in a model file. Of each rule in each state of its parent, the cells that go hold at most
+    this share of the probability, and the others take it over.
+    """
+    if not 0 <= share < 1:
+        raise OptionError(f"share must be at least 0 and less than 1, got {share!r}")
+    if not grammar.is_probabilistic:
+        return grammar
+    table = grammar.binary.copy()
+    for rule, parent in enumerate(grammar.binary_rules[:, 0].tolist()):
+        cells = slice(grammar.binary_start[rule], grammar.binary_start[rule + 1])
+        if cells.start == cells.stop:  # held by factors
+            continue
+        rows = table[cells].reshape(grammar.n_states[parent], -1)
+        ascending = np.sort(rows, axis=1)
+        below = np.cumsum(ascending, axis=1, dtype=np.float64)
+        total = below[:, -1:]
+        first_kept = (below <= share * total).sum(axis=1, keepdims=True).clip(max=rows.shape[1] - 1)
+        rows = np.where(rows < np.take_along_axis(ascending, first_kept, axis=1), 0, rows)
+        kept = rows.sum(axis=1, keepdims=True, dtype=np.float64)
+        rows *= np.divide(total, kept, out=np.ones_like(kept), where=kept > 0)
+        table[cells] = rows.ravel()
+    return replace(grammar, binary=table)
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """How large a tree or a sentence may be so that its probability is off by at most `epsilon`.
+
+    0 means that nothing is guaranteed: the bound is very loose.
+    """
+
+    epsilon: float
+    depth: int  # of a tree, for its probability
+    length: int  # of a sentence, for the inside-outside values of its spans
+
+
+def guarantee(gamma: float, states: int, symbols: int, epsilon: float = 1e-3) -> Guarantee:
+    """Return what the theorem guarantees of a grammar with approximate rules, whose symbols have at most so many states.
+
+    `gamma`, the largest Frobenius norm of the error of a rule's tensor, is more than 0: an exact grammar needs no guarantee.
+
+    Examples
+    --------
+    >>> guarantee(1e-12, states=8, symbols=50, epsilon=1e-3)
+    Guarantee(epsilon=0.001, depth=6, length=1)
+    """
+    if not (gamma > 0 and epsilon > 0):
+        raise OptionError(f"gamma and epsilon must be more than 0, got {gamma!r} and {epsilon!r}")
+    room = min(-log(gamma) - log(states / epsilon), 1 - log(gamma))
+    per_level = log(2 * (sqrt(states) + 1)) + log(gamma + sqrt(states))
+    per_word = per_level + 2 * log(4 * symbols)
+    return Guarantee(epsilon, max(int(room / per_level), 0), max(int(room / per_word), 0))
