@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Literal
 
@@ -29,6 +29,7 @@ from gramian.cli.settings_options import (
     CONFIG,
     SEED_SETTING,
     SET,
+    Settings,
     chosen_settings,
     list_settings_option,
     settings_command,
@@ -38,7 +39,6 @@ from gramian.errors import OptionError, counted
 if TYPE_CHECKING:
     from gramian.dependency import DependencyParser
     from gramian.io.reading import Source
-    from gramian.settings import Setting
     from gramian.trees import Sentence
 
 app = command_group("dep", "Train, apply, evaluate and draw dependency grammars.")
@@ -50,7 +50,7 @@ _CONFIDENCE = re.compile(r"(?:^|\|)Confidence=([01]\.\d+)")
 _MODEL = typer.Option(..., "--model", "-m", help="Model file of 'gramian dep train'.")
 
 
-def _train_settings() -> Mapping[str, Setting]:
+def _train_settings() -> Settings:
     from gramian.dependency import SHAGParser
     from gramian.settings import declared_settings
     from gramian.training.papers import paper_setting

@@ -10,10 +10,9 @@ import typer
 
 from gramian.cli.console import counting, print_json, say
 from gramian.cli.options import AS_JSON
-from gramian.errors import OptionError, counted
+from gramian.errors import InputError, OptionError, counted
 
 if TYPE_CHECKING:
-    from gramian.errors import InputError
     from gramian.trees.survey import DependencySurvey, TreebankSurvey
 
 

@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -27,6 +27,7 @@ from gramian.cli.sentence_input import (
 from gramian.cli.settings_options import (
     CONFIG,
     SET,
+    Settings,
     chosen_settings,
     list_settings_option,
     settings_command,
@@ -39,10 +40,9 @@ if TYPE_CHECKING:
     from gramian.parsing.parser import Parser
     from gramian.parsing.result import ParseResult
     from gramian.parsing.sentences import Sentence
-    from gramian.settings import Setting
 
 
-def _all_settings() -> Mapping[str, Setting]:
+def _all_settings() -> Settings:
     from gramian.parsing.parser_settings import parse_settings
     from gramian.training.papers import paper_setting
 

@@ -1,9 +1,6 @@
 """``gramian train``: learn a grammar from a treebank. Its settings are those of :class:`gramian.training.TrainingSettings`."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
@@ -12,6 +9,7 @@ from gramian.cli.options import FORCE, QUIET, jobs_option, new_model
 from gramian.cli.settings_options import (
     CONFIG,
     SET,
+    Settings,
     SettingsCommand,
     chosen_settings,
     list_settings_option,
@@ -20,9 +18,6 @@ from gramian.cli.settings_options import (
 from gramian.errors import counted
 from gramian.settings import declared_settings
 from gramian.training.training_settings import TrainingSettings
-
-if TYPE_CHECKING:
-    from gramian.settings import Setting
 
 _VISIBLE = (
     "method",
@@ -40,7 +35,7 @@ _VISIBLE = (
 )
 
 
-def _all_settings() -> Mapping[str, Setting]:
+def _all_settings() -> Settings:
     from gramian.training.training_settings import training_settings
 
     return training_settings()

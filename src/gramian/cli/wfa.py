@@ -1,11 +1,8 @@
 """``gramian wfa``: learn weighted automata and other sequence models from strings, and use them."""
 
-from __future__ import annotations
-
 import json
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import typer
 
@@ -26,6 +23,7 @@ from gramian.cli.settings_options import (
     CONFIG,
     SEED_SETTING,
     SET,
+    Settings,
     chosen_settings,
     list_settings_option,
     settings_command,
@@ -33,9 +31,6 @@ from gramian.cli.settings_options import (
 from gramian.cli.wfa_exchange import convert, extract
 from gramian.cli.wfa_input import Layout, Tags, read_sample
 from gramian.errors import OptionError
-
-if TYPE_CHECKING:
-    from gramian.settings import Setting
 
 app = command_group("wfa", "Train, apply, evaluate and draw weighted automata.")
 app.command()(extract)
@@ -52,7 +47,7 @@ _TAGS = typer.Option(
 _STOP = "<stop>"
 
 
-def _train_settings() -> Mapping[str, Setting]:
+def _train_settings() -> Settings:
     from gramian.automata.methods import METHODS, method_settings
     from gramian.settings import Setting
     from gramian.training.papers import paper_setting

@@ -6,8 +6,6 @@ from the head outwards, then those to the left. Its label is the symbol of the h
 phrases are horizontal along the phrases of one head, and vertical from a phrase to its modifier.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from gramian.trees import Tree

@@ -3,20 +3,16 @@
 Each is counted over all words and without punctuation. Heads are numbers of words from 1, or 0 for the root.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from gramian import __version__
 from gramian.errors import OptionError, ScoreError
+from gramian.trees.conllu import Sentence, Token
 from gramian.trees.normalise import PENN_PUNCTUATION
-
-if TYPE_CHECKING:
-    from gramian.trees.conllu import Sentence, Token
 
 Heads: TypeAlias = "Sentence | Sequence[int]"
 

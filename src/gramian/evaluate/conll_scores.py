@@ -14,12 +14,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from gramian.errors import ScoreError
-
-if TYPE_CHECKING:
-    from gramian.trees.conllu import Sentence, Token
+from gramian.trees.conllu import Sentence, Token
 
 Span: TypeAlias = tuple[int, int]
 

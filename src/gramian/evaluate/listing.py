@@ -1,15 +1,10 @@
 """Scores as text for people: EVALB's own listing, and short tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from gramian.evaluate.confidences import Reliability
 from gramian.evaluate.scores import BracketScores, LabelScore
-
-if TYPE_CHECKING:
-    from gramian.evaluate.confidences import Reliability
-    from gramian.evaluate.significance import Comparison
+from gramian.evaluate.significance import Comparison
 
 _HEAD = (
     "  Sent.                        Matched  Bracket   Cross        Correct Tag\n"

@@ -1,21 +1,20 @@
 """Members of a model: grammars that differ by seed, by noise (Narayan and Cohen 2015) and by binarisation, and experts; each a task."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NotRequired, TypedDict, get_args
+from typing import Any, ClassVar, NamedTuple, NotRequired, TypedDict, get_args
 
 from gramian.errors import InputError
 from gramian.evaluate import GoldBrackets
-from gramian.experts import EXPERT_KINDS, ExpertPart, NeuralExpert, SpanCRF
+from gramian.experts import EXPERT_KINDS, ExpertPart, NeuralExpert, SpanCRF, SpanModel
 from gramian.grammar.compress.lowrank import compacted
 from gramian.io import model_files
 from gramian.io.schema import Seconds
 from gramian.learn.cluster import LEVELS, Noise
+from gramian.neural import NeuralModel
 from gramian.neural.word_vectors import word_vectors
 from gramian.parsing import model_store  # noqa: F401 - registers how grammars are stored
 from gramian.parsing.model import Model
@@ -25,10 +24,6 @@ from gramian.training.training_methods import make_estimator
 from gramian.training.training_settings import TrainingSettings
 from gramian.trees import Tree
 from gramian.value_types import OneOf, check_value
-
-if TYPE_CHECKING:
-    from gramian.experts import SpanModel
-    from gramian.neural import NeuralModel
 
 _EXPERTS: dict[str, type[SpanCRF | NeuralExpert]] = {"expert": SpanCRF, "neural": NeuralExpert}
 """The estimator of each expert, by its name in model files, which is also the method of its task."""

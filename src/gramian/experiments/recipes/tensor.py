@@ -9,11 +9,9 @@ An experiment that the paper leaves open has tensors of low rank inside EM: afte
 probabilities of that rank.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gramian.experiments.data import Data, GoldTree, find_treebank, task_trees, tree_counts
 from gramian.experiments.measure import parse_and_score, parsing_of, settings_of, trained, training_data
@@ -21,11 +19,9 @@ from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, T
 from gramian.experiments.published import published_table
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Spread, Table, growth
 from gramian.grammar import LPCFG
+from gramian.grammar.compress.lowrank import Compression
 from gramian.learn import EM
 from gramian.training import TrainingSettings
-
-if TYPE_CHECKING:
-    from gramian.grammar.compress.lowrank import Compression
 
 EXACT, DEFAULT = "exact", "default"
 
