@@ -6,11 +6,12 @@ configurations need more than a table: coordination, forms of "be" with a predic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import takewhile
 from typing import NamedTuple
 
 from gramian.trees.conllu import Sentence, Token
@@ -27,6 +28,7 @@ _UPOS = {
 _VERBS, _CLAUSES = ("VB*", "MD", "VP"), ("S", "SBAR", "SINV", "SQ", "SBARQ")
 _PREDICATES = ("NP", "ADJP", "PP", "ADVP", "QP", "UCP", "WHNP", "JJ*", "NN*", "CD", "SBAR", "S")
 _SEPARATORS = ("CC", "CONJP", ",", ":", ".", "''")
+_MARKS = (",", ":", ".", "``", "''", "-LRB-", "-RRB-", "HYPH", "NFP")
 _NOUNS = ("NP", "NN*", "NML", "PRP", "CD", "QP", "$", "WHNP", "DT", "EX", "FW", "ADD")
 
 
@@ -69,6 +71,16 @@ def _words(name: str) -> frozenset[str]:
     return frozenset(word for line in _table() if line[:2] == ["words", name] for word in line[2:])
 
 
+@cache
+def _fixed() -> dict[str, list[tuple[str, tuple[str, ...]]]]:
+    """Return the fixed expressions by their first words, the longest first, with their relations."""
+    expressions: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+    for line in sorted(_table(), key=len, reverse=True):
+        if line[0] == "fixed":
+            expressions.setdefault(line[2], []).append((line[1], tuple(line[2:])))
+    return expressions
+
+
 class _Rule(NamedTuple):
     relation: str
     parents: tuple[str, ...]
@@ -90,7 +102,7 @@ class _Pair(NamedTuple):
 
     @property
     def head(self) -> _Phrase:
-        return self.parent.children[self.parent.head_child]
+        return _head_of(self.parent)
 
 
 def _is_time(pair: _Pair) -> bool:
@@ -104,6 +116,34 @@ def _is_first_object(pair: _Pair) -> bool:
     return (
         index < len(siblings) and siblings[index].label == "NP" and not _is_time(pair._replace(place=index))
     )
+
+
+def _head_of(phrase: _Phrase) -> _Phrase:
+    return phrase.children[phrase.head_child] if phrase.children else phrase
+
+
+def _verb(phrase: _Phrase) -> _Phrase:
+    """Return the innermost of nested verb phrases."""
+    while phrase.label == "VP" and _head_of(phrase).label == "VP":
+        phrase = _head_of(phrase)
+    return phrase
+
+
+def _is_outer(pair: _Pair) -> bool:
+    """Whether the predicate of a clause is a clause after "be", and no free relative."""
+    verb = _verb(pair.head)
+    is_clause = verb.copula is not None and _head_of(verb).label in _CLAUSES
+    return is_clause and not pair.tags[verb.head].startswith("W")
+
+
+def _is_extraposed(pair: _Pair) -> bool:
+    """Whether "it" stands for a clause behind an adjective, or behind a verb such as "seems"."""
+    if pair.words[pair.child.start].lower() != "it" or pair.child.end - pair.child.start > 1:
+        return False
+    verb = _verb(pair.head)
+    clauses = [child for child in verb.children if _fits(child.label, ("S", "SBAR"))]
+    adjective = verb.copula is not None and _head_of(verb).label == "ADJP"
+    return bool(clauses) and (adjective or pair.words[verb.head].lower() in _words("seem"))
 
 
 def _before_verb(pair: _Pair) -> bool:
@@ -131,16 +171,20 @@ _CONDITIONS: dict[str, Callable[[_Pair, tuple[str, ...]], bool]] = {
         and not pair.head.passive
         and pair.words[pair.child.head].lower() in _words("passive")
     ),
-    "governor": lambda pair, words: pair.words[pair.parent.head].lower() in words,
+    "governor": lambda pair, patterns: _fits(pair.words[pair.parent.head].lower(), patterns),
     "finite": lambda pair, _: any(
         _fits(tag, ("VBD", "VBZ", "VBP", "MD")) for tag in pair.tags[pair.child.start : pair.child.head + 1]
     ),
     "objects": lambda pair, _: any(
         child.label == "NP" for child in pair.parent.children[pair.parent.head_child : pair.place]
     ),
+    "among": lambda pair, lists: pair.words[pair.child.head].lower() in _words(lists[0]),
     "time": lambda pair, _: _is_time(pair),
     "object": lambda pair, _: _is_first_object(pair),
     "subject": lambda pair, _: _before_verb(pair),
+    "copula": lambda pair, _: pair.parent.copula == pair.child.head,
+    "outer": lambda pair, _: _is_outer(pair),
+    "extraposed": lambda pair, _: _is_extraposed(pair),
     "comma": lambda pair, _: (
         pair.place > 0 and _fits(pair.parent.children[pair.place - 1].label, (",", ":", "-LRB-"))
     ),
@@ -152,7 +196,7 @@ _CONDITIONS: dict[str, Callable[[_Pair, tuple[str, ...]], bool]] = {
 def _rules() -> tuple[_Rule, ...]:
     rules = []
     for relation, parents, children, *conditions in _table():
-        if relation == "words":
+        if relation in ("words", "fixed"):
             continue
         named = [condition.removeprefix("!").partition("=") for condition in conditions]
         tests = [
@@ -187,6 +231,8 @@ class _Conversion:
         bottom_up(list(tree.subtrees()), phrase)
 
     def sentence(self, line: int | None) -> Sentence:
+        self._join_fixed()
+        self._attach_marks()
         tokens = []
         for number, (word, tag) in enumerate(zip(self.words, self.tags, strict=True)):
             head, relation = self.arcs.get(number, (-1, "root"))
@@ -196,6 +242,8 @@ class _Conversion:
 
     def _phrase(self, label: str, children: tuple[_Phrase, ...]) -> _Phrase:
         """Return a phrase, and add the arcs between its children."""
+        if label == "PP" or (label in ("VP", "SQ") and any(map(self._is_be, children))):
+            children = tuple([self._free_relative(child) for child in children])
         groups = self._conjuncts(label, children)
         first = groups[0]
         head_child = first[self._head(label, [children[index] for index in first])]
@@ -221,7 +269,7 @@ class _Conversion:
                 following = next((later for later in heads[1:] if later > index), None)
                 is_separator = _fits(children[index].label, _SEPARATORS) and index > head_child
                 if following is not None and is_separator:
-                    relation = "punct" if children[index].label in (",", ":") else "cc"
+                    relation = "punct" if _fits(children[index].label, _MARKS) else "cc"
                     self.arcs[children[index].head] = children[following].head, relation
                 else:
                     self._attach(parent, index)
@@ -229,28 +277,90 @@ class _Conversion:
 
     def _attach(self, parent: _Phrase, index: int) -> None:
         pair = _Pair(parent, index, self.words, self.tags)
-        relation, governor = _relation(pair), parent.head
-        if relation == "punct":
-            governor = self._punctuated(parent, index)
-        self.arcs[pair.child.head] = governor, relation
+        relation = _relation(pair)
+        self.arcs[pair.child.head] = parent.head, relation
         if relation == "xcomp" and pair.child.label == "S":  # its subject is the object of the verb above
             for word in range(pair.child.start, pair.child.head):
                 if self.arcs.get(word) in ((pair.child.head, "nsubj"), (pair.child.head, "nsubj:pass")):
                     self.arcs[word] = parent.head, "obj"
 
-    def _punctuated(self, parent: _Phrase, index: int) -> int:
-        """Return the head of a mark: that of the phrase which it parts from the rest."""
-        mark, step = parent.children[index], 1 if index > parent.head_child else -1
-        if mark.label == "HYPH" and mark.start > parent.start:
-            return mark.start - 1
-        if mark.label in ("``", "-LRB-"):
-            step = 1
-        elif mark.label in ("''", "-RRB-"):
-            step = -1
-        beside = parent.children[index + step] if 0 <= index + step < len(parent.children) else None
-        if mark.label == "." or beside is None or beside.end - beside.start == 1:
-            return parent.head
-        return beside.head
+    def _free_relative(self, clause: _Phrase) -> _Phrase:
+        """Make the question word the head of a clause that stands for a noun phrase, as in "this is what I saw"."""
+        question = clause.children[0] if clause.label == "SBAR" and clause.children else clause
+        if question.label != "WHNP" or self.words[question.head].lower() not in _words("relative"):
+            return clause
+        if clause.head == question.head:
+            return clause
+        self.arcs[clause.head] = question.head, "acl:relcl"
+        self.arcs.pop(question.head, None)
+        return replace(clause, head=question.head, copula=None, passive=False)
+
+    def _join_fixed(self) -> None:
+        """Make the first word of an expression such as "as well as" its head."""
+        lower = [word.lower() for word in self.words]
+        for first, word in enumerate(lower):
+            for relation, expression in _fixed().get(word, ()):
+                members = range(first, first + len(expression))
+                if tuple(lower[first : members.stop]) != expression:
+                    continue
+                outside = [member for member in members if self._governor(member) not in members]
+                if not outside or any(member not in self.arcs for member in members):
+                    continue
+                above, (governor, kept) = self._governor(outside[0]), self.arcs[outside[-1]]
+                if self._governor(governor) in members and above == governor:
+                    continue
+                for dependent, (head, name) in list(self.arcs.items()):
+                    if head in members and dependent not in members:
+                        self.arcs[dependent] = above if dependent == governor else governor, name
+                for member in members:
+                    self.arcs[member] = (
+                        (first, "fixed")
+                        if member > first
+                        else (governor, kept if relation == "*" else relation)
+                    )
+                break
+
+    def _attach_marks(self) -> None:
+        """Attach each mark to the highest word beside it whose phrase does not reach over the mark, marks in pairs to what they enclose."""
+        marks = {word for word, (_, relation) in self.arcs.items() if relation == "punct"}
+        words = [word for word in range(len(self.words)) if word not in marks]
+        pairs = self._paired(marks)
+        for mark in marks if words else ():
+            left = next((word for word in reversed(words) if word < mark), None)
+            right = next((word for word in words if word > mark), None)
+            first, last = sorted((mark, pairs.get(mark, mark)))
+            inside = [word for word in words if first < word < last]
+            if inside:
+                governor = self._highest(inside[0], first, last)
+            elif left is None or right is None:
+                governor = next(word for word in words if word not in self.arcs)
+            elif self.tags[mark] == "HYPH" or self.words[mark] == "/":
+                governor = left
+            else:
+                before, after = self._highest(left, -1, mark), self._highest(right, mark, len(self.words))
+                governor = after if 0 <= self._governor(after) < mark else before
+            self.arcs[mark] = governor, "punct"
+
+    def _paired(self, marks: Collection[int]) -> dict[int, int]:
+        """Return the partner of each bracket and quotation mark."""
+        pairs, opened = {}, dict[str, list[int]]()
+        for mark in sorted(marks):
+            tag = self.tags[mark]
+            if tag in ("``", "-LRB-"):
+                opened.setdefault(tag, []).append(mark)
+            elif before := opened.get({"''": "``", "-RRB-": "-LRB-"}.get(tag, "")):
+                pairs[mark] = before.pop()
+                pairs[pairs[mark]] = mark
+        return pairs
+
+    def _governor(self, word: int) -> int:
+        return self.arcs.get(word, (-1, ""))[0]
+
+    def _highest(self, word: int, first: int, last: int) -> int:
+        """Return the highest word above a word between two places."""
+        while first < self._governor(word) < last:
+            word = self._governor(word)
+        return word
 
     def _conjuncts(self, label: str, children: tuple[_Phrase, ...]) -> list[list[int]]:
         """Return the children that each conjunct of a phrase consists of, separators left out; one group without coordination."""
@@ -281,8 +391,14 @@ class _Conversion:
     def _head(self, label: str, children: Sequence[_Phrase]) -> int:
         """Return the index of the head among children."""
         labels = [child.label for child in children]
-        if label in ("NP", "NML") and self._is_name(children):
-            return 0
+        if label in ("NP", "NML"):
+            titles = self._titles(children)
+            if self._is_name(children[titles:]):
+                return titles
+        if labels[-2:] in (["CD", "NN"], ["CD", "NNP"], ["CD", "RB"]) and self.words[
+            children[-1].head
+        ].lower() in _words("hours"):
+            return len(labels) - 2
         if label in ("VP", "SQ", "SINV"):
             first = next((index for index, child in enumerate(children) if self._is_be(child)), None)
             verbs = [index for index, name in enumerate(labels) if _fits(name, _VERBS)]
@@ -290,7 +406,11 @@ class _Conversion:
                 rest = [
                     index
                     for index in range(first + 1, len(labels))
-                    if _fits(labels[index], _PREDICATES) and not self._is_adjunct(children[index])
+                    if _fits(labels[index], _PREDICATES)
+                    and (
+                        labels[index] != "ADVP"
+                        or self.words[children[index].head].lower() in _words("predicates")
+                    )
                 ]
                 rest = rest[1:] if label == "SQ" else rest
                 if rest:
@@ -302,18 +422,19 @@ class _Conversion:
                 return verbs[0]
         return universal_heads().find(label, labels)
 
+    def _titles(self, children: Sequence[_Phrase]) -> int:
+        """Return how many words before a name are titles."""
+        names = list(takewhile(lambda child: self.words[child.head].lower() in _words("titles"), children))
+        following = children[len(names) :]
+        return len(names) if following and following[0].label == "NNP" else 0
+
     def _is_name(self, children: Sequence[_Phrase]) -> bool:
         """Whether children are a person's name: two or three proper nouns, not in capitals."""
         names = [self.words[child.head] for child in children if child.label == "NNP"]
-        is_short = len(names) == len(children) and len(names) in (2, 3)
+        is_short = len(names) == sum(child.label != "POS" for child in children) and len(names) in (2, 3)
         return (
             is_short and all(name.istitle() for name in names) and names[-1].lower() not in _words("places")
         )
-
-    def _is_adjunct(self, child: _Phrase) -> bool:
-        """Whether what follows a form of "be" is unlikely to be its predicate: an adverb."""
-        places = ("here", "there", "away", "home")
-        return child.label == "ADVP" and self.words[child.head].lower() not in places
 
     def _is_be(self, child: _Phrase) -> bool:
         return _fits(child.label, ("VB*",)) and self.words[child.head].lower() in _words("be")
@@ -332,6 +453,9 @@ class _Conversion:
             return self._swapped(parent, parent.copula, "nsubj")
         if parent.label in ("SBAR", "SBARQ") and self._asks_predicate(parent):
             question = next(child for child in parent.children if child.label in ("WHNP", "WHADJP"))
+            if parent.copula is not None:
+                self.arcs[parent.copula] = question.head, "cop"
+                return self._swapped(parent, question.head, "nsubj")
             return self._swapped(parent, question.head, "cop")
         return parent
 
@@ -339,6 +463,10 @@ class _Conversion:
         has_question = parent.has("WHNP", "WHADJP")
         is_be = self.words[parent.head].lower() in _words("be") and _fits(self.tags[parent.head], ("VB*",))
         clause = parent.children[parent.head_child]
+        if parent.label == "SBARQ" and clause.label == "SQ" and clause.copula is not None:
+            return (
+                has_question and _fits(self.tags[parent.head], ("NN*", "PRP", "DT")) and not clause.has("NP")
+            )
         return has_question and is_be and clause.label in ("S", "SQ") and clause.has("NP")
 
     def _swapped(self, parent: _Phrase, head: int, relation: str) -> _Phrase:

@@ -41,6 +41,27 @@ ANNOTATED = {
     "(SQ (VBD Did) (NP (PRP you)) (VP (VB see) (NP (NP (DT the) (NN door)) (PP (IN of) (NP (DT the) (NN car))))) (. ?))": (
         "AUX 3 aux, PRON 3 nsubj, VERB 0 root, DET 5 det, NOUN 3 obj, ADP 8 case, DET 8 det, NOUN 5 nmod, PUNCT 3 punct"
     ),
+    "(S (NP (NNP Dr.) (NNP Ann) (NNP Lee)) (VP (VBD came) (PP (IN at) (NP (CD 8) (NN pm)))) (. .))": (
+        "PROPN 2 nmod:desc, PROPN 4 nsubj, PROPN 2 flat, VERB 0 root, ADP 6 case, NUM 4 obl, NOUN 6 nmod:unmarked, PUNCT 4 punct"
+    ),
+    "(S (NP (NP (NNS Cats)) (CONJP (RB as) (RB well) (IN as)) (NP (NNS dogs))) (VP (VBP sleep) (PP (JJ due) (PP (TO to) (NP (NN it))))))": (
+        "NOUN 6 nsubj, ADV 5 cc, ADV 2 fixed, ADP 2 fixed, NOUN 1 conj, VERB 0 root, ADJ 9 case, ADP 7 fixed, NOUN 6 obl"
+    ),
+    "(SBARQ (WHNP (WP What)) (SQ (VP (VBZ is) (NP (DT the) (NN price)))) (. ?))": (
+        "PRON 0 root, AUX 1 cop, DET 4 det, NOUN 1 nsubj, PUNCT 1 punct"
+    ),
+    "(S (NP (PRP It)) (VP (VBZ is) (ADJP (JJ nice)) (S (VP (TO to) (VP (VB see) (NP (PRP you)))))) (. .))": (
+        "PRON 3 expl, AUX 3 cop, ADJ 0 root, PART 5 mark, VERB 3 csubj, PRON 5 obj, PUNCT 3 punct"
+    ),
+    "(S (NP (DT The) (NN point)) (VP (VBZ is) (SBAR (IN that) (S (NP (PRP he)) (VP (VBD lied))))) (. .))": (
+        "DET 2 det, NOUN 6 nsubj:outer, AUX 6 cop, SCONJ 6 mark, PRON 6 nsubj, VERB 0 root, PUNCT 6 punct"
+    ),
+    "(S (NP (DT This)) (VP (VBZ is) (SBAR (WHNP (WP what)) (S (NP (PRP I)) (VP (VBD saw))))) (. .))": (
+        "PRON 3 nsubj, AUX 3 cop, PRON 0 root, PRON 5 nsubj, VERB 3 acl:relcl, PUNCT 3 punct"
+    ),
+    "(SINV (`` ``) (S (NP (PRP It)) (VP (VBZ rains))) (, ,) ('' '') (VP (VBD said)) (NP (NNP Tom)) (. .))": (
+        "PUNCT 3 punct, PRON 3 nsubj, VERB 6 ccomp, PUNCT 3 punct, PUNCT 3 punct, VERB 0 root, PROPN 6 nsubj, PUNCT 6 punct"
+    ),
 }
 
 
@@ -54,7 +75,8 @@ def test_annotated_sentences(text):
 @pytest.mark.parametrize(
     "text",
     ["(X (-LRB- -LRB-) (-RRB- -RRB-))", "(FRAG (CC and) (CC or) (CC but))", "(NP (NP (NP (NN a))))", "(VP (VBZ is))",
-     "(Q (Z a) (Z b) (Z c))"],
+     "(Q (Z a) (Z b) (Z c))", "(ADJP (JJR more) (PP (IN than) (SBAR (WHNP (WP what)) (S (NP (PRP it)) (VP (VBD was))))))",
+     "(NP (NP (JJR more) (IN than)) (PP (JJ due) (TO to)) (CC as) (RB well) (IN as))"],
 )  # fmt: skip
 def test_odd_trees_have_one_root_and_no_cycle(text):
     tokens = to_universal(Tree.parse(text)).tokens
