@@ -7,12 +7,9 @@ Charts are cubic in the length of a sentence; pruning keeps the cube small. Mill
 
 import matplotlib.pyplot as plt
 
-from gramian import Parser
-from gramian.learn import SpectralClustering
-from gramian.treebank import Treebank
-from made_up_english import sample
+import gramian
 
-parser = Parser(SpectralClustering(8).fit(Treebank.from_trees(sample(600, seed=1))).model_)
+parser = gramian.load()
 clause = ["the", "old", "sailor", "saw", "the", "boat", "near", "the", "harbour", "of", "Lisbon"]
 
 # %%
