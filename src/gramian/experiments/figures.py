@@ -29,10 +29,10 @@ def draw(figure: Figure, folder: Path) -> str:
         canvas = Canvas()
         FigureCanvasAgg(canvas)
         axes = canvas.add_subplot()
-        (_draw_categories if figure.categories else _draw_twin if figure.twin else _draw_lines)(axes, figure)
+        (_draw_categories if figure.categories else _draw_lines)(axes, figure)
         axes.set_xlabel(figure.x)
         axes.set_ylabel(figure.y)
-        shown = sum(len(line.points) > 0 for line in (*figure.lines, *figure.twin))
+        shown = sum(len(line.points) > 0 for line in figure.lines)
         if shown > 1:  # below the axes, where it covers no line
             canvas.set_figheight(canvas.get_figheight() + 0.12 * shown + 0.15)
             canvas.legend(loc="outside lower center", ncols=2, fontsize=9.5)
@@ -55,34 +55,9 @@ def _draw_lines(axes: Any, figure: Figure) -> None:
         axes.set_yscale("log")
 
 
-def _draw_twin(axes: Any, figure: Figure) -> None:
-    """Draw lines of two scales: the first in red with circles, the others in blue with squares, by an axis at the right."""
-    other = axes.twinx()
-    other.spines["right"].set_visible(True)
-    other.grid(visible=False)
-    other.set_ylabel(figure.y_twin)
-    for where, lines, colour, mark in (
-        (axes, figure.lines, _COLOURS[1], "o"),
-        (other, figure.twin, _COLOURS[0], "s"),
-    ):
-        for number, line in enumerate(lines):
-            xs, ys, bars = _places(line)
-            looks = {
-                "color": colour,
-                "marker": mark,
-                "markersize": 5,
-                "linestyle": ("-", "--", ":")[number % 3],
-            }
-            where.errorbar(xs, ys, yerr=bars, capsize=3, label=line.label, **looks)
-        where.tick_params(axis="y", colors=colour)
-    _mark_places(axes, figure)
-
-
 def _mark_places(axes: Any, figure: Figure) -> None:
     """Put the marks of the x axis where points stand; those too near to be written beside each other are left out, not the ends."""
-    values = sorted(
-        {x for line in (*figure.lines, *figure.twin) for x, _ in line.points if not line.is_level}
-    )
+    values = sorted({x for line in figure.lines for x, _ in line.points if not line.is_level})
     if not values:
         return
     if figure.log_x:

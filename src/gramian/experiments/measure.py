@@ -90,17 +90,12 @@ def train_and_score(
 ) -> dict[str, Any]:
     """Learn, parse and score; TrainingData are for trainings that share what learners derive from the trees.
 
-    Settings are those of :func:`settings_of`, and ``tags``: "gold" gives the parser the words' tags; with "both" it also parses words
-    alone, for figures that begin with ``words_``. The settings of a paper prune and decode as it does. `scheme` names the annotation
-    scheme of the treebank; Penn's are scored without punctuation.
+    Settings are those of :func:`settings_of`, and ``tags``: "gold" gives the parser the words' tags. The settings of a paper prune and
+    decode as it does. `scheme` names the annotation scheme of the treebank; Penn's are scored without punctuation.
     """
     model, learnt = trained(train, settings_of(settings, seed))
-    tags, how = settings.get("tags"), {"scheme": scheme, **parsing_of(settings["method"])}
-    result = parse_and_score(model, test, gold_tags=tags in ("gold", "both"), **how)
-    if tags == "both":
-        words = parse_and_score(model, test, **how)
-        kept = (*METRICS, *_CNF_NAMES, "tagging", "fallback", "milliseconds")
-        result |= {f"words_{name}": words[name] for name in kept}
+    how = {"scheme": scheme, **parsing_of(settings["method"])}
+    result = parse_and_score(model, test, gold_tags=settings.get("tags") == "gold", **how)
     return result | {
         "training_seconds": round(learnt, 3),
         "trees": model.data["trees"],

@@ -83,10 +83,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Figure:
-    """A plot of the report. With `categories`, x counts these, points stand beside their names; `reference` is a line to compare with.
-
-    With `twin`, these lines have a scale of their own at the right, `y_twin`.
-    """
+    """A plot of the report. With `categories`, x counts these, points stand beside their names; `reference` is a line to compare with."""
 
     name: str
     caption: str
@@ -97,8 +94,6 @@ class Figure:
     log_y: bool = False
     categories: Sequence[str] = ()
     reference: float | None = None
-    twin: Sequence[Line] = ()
-    y_twin: str = ""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from gramian.base import Report, estimator
 from gramian.grammar import LPCFG
-from gramian.learn.counting import count_soft_states, count_states, spread_unseen
+from gramian.learn.counting import count_states, spread_unseen
 from gramian.learn.learner import LatentLearner, Maximisation
 from gramian.learn.observations import Columns, Observations
 from gramian.learn.smoothing import Smoothing
@@ -64,8 +64,6 @@ class Clustering:
     """The most iterations of k-means."""
     sample: int | None = option(or_none(Whole(1)), default=10_000)
     """How many nodes of a symbol k-means sees at most, the others go to their nearest centre; none for all nodes, as in the paper."""
-    soft: float | None = option(or_none(Number(above=0)), default=None)
-    """If given, a node belongs to every state by the inverse distance to its centre to this power, instead of to the nearest alone."""
     noise: Noise | None = option(or_none(OneOf(*get_args(Noise))), default=None)
     """``"dropout"``, ``"additive"`` or ``"multiplicative"``, to make models that differ."""
     noise_level: float = option(Number(0, below=1), default=0.1)
@@ -80,7 +78,7 @@ class SpectralClustering(LatentLearner):
     ----------
     model_ : LPCFG
     states_ : ndarray of int32, shape (n_nodes,)
-        The state that clustering gave to each node of the treebank; with `soft`, the nearest.
+        The state that clustering gave to each node of the treebank.
     report_ : dict
 
     References
@@ -117,24 +115,19 @@ class SpectralClustering(LatentLearner):
         with report.stage("features"):
             columns = seen.feature_columns(self.features, self.lexicon)
         self.states_ = np.zeros(len(seen.bank.label), np.int32)
-        weights = []
         report.facts["singular values"] = spectra = {}
         with report.stage("projections and clusters"):
             for symbol, states in enumerate(n_states.tolist()):
                 tell_progress(_log, "labels clustered", symbol, len(n_states))
                 nodes = seen.nodes(symbol)
-                self.states_[nodes], weight, spectra[seen.name(symbol)] = self.cluster(
+                self.states_[nodes], spectra[seen.name(symbol)] = self.cluster(
                     nodes, columns, states, seen.bank.node_weight
                 )
-                weights.append(weight)
             tell_progress(_log, "labels clustered", len(n_states), len(n_states))
         del columns
         layout = Layout.of(seen.productions, n_states)
         with report.stage("counts"):
-            if self.clustering.soft is None:
-                counts = count_states(seen.bank, layout, self.states_)
-            else:
-                counts = count_soft_states(seen, layout, weights, self._threads)
+            counts = count_states(seen.bank, layout, self.states_)
             if seen.further is not None:
                 spread_unseen(seen, counts)
             return counts
@@ -145,23 +138,16 @@ class SpectralClustering(LatentLearner):
         columns: tuple[Columns, Columns],
         n_states: int,
         node_weight: npt.NDArray[np.float64] | None,
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32], list[float]]:
-        """Return the nearest state of each of a symbol's nodes, with soft clusters the weight of every state, and singular values."""
-        state = np.zeros(len(nodes), np.int32)
-        weight = np.zeros((len(nodes), n_states), np.float32)
-        weight[:, 0] = 1
+    ) -> tuple[npt.NDArray[np.int32], list[float]]:
+        """Return the state of each of a symbol's nodes, and singular values."""
         svd = None
         if n_states > 1:
             mass = None if node_weight is None else node_weight[nodes]
             vectors, svd = self.project(nodes, columns, self.clustering.rank or n_states, mass)
         if svd is None:
-            return state, weight, []
+            return np.zeros(len(nodes), np.int32), []
         model = self._k_means(vectors, n_states, mass)
-        if self.clustering.soft is not None:
-            distance = np.maximum(model.transform(vectors), 1e-6) ** 2
-            near = (distance.min(axis=1, keepdims=True) / distance) ** self.clustering.soft
-            weight[:, : near.shape[1]] = near / near.sum(axis=1, keepdims=True)
-        return model.predict(vectors), weight, [round(float(value), 5) for value in svd.singular_values]
+        return model.predict(vectors), [round(float(value), 5) for value in svd.singular_values]
 
     def _k_means(
         self, vectors: npt.NDArray[np.float32], n_clusters: int, weight: npt.NDArray[np.float64] | None

@@ -72,27 +72,6 @@ def spread_unseen(seen: Observations, counts: LatentTables) -> None:
             )
 
 
-def count_soft_states(
-    seen: Observations, layout: Layout, weights: list[npt.NDArray[np.float32]], n_jobs: int = 1
-) -> LatentTables:
-    """Count productions when every node belongs to its symbol's states by weights; one array (n_nodes, m) per symbol."""
-    bank, node_weight = seen.bank, seen.bank.node_weight
-    offset = node_offsets(seen, [weight.shape[1] for weight in weights])
-    flat = heavy = np.concatenate([weight.ravel() for weight in weights])
-    if node_weight is not None:
-        weight_of_node = node_weight.astype(flat.dtype)
-        weights = [weight * weight_of_node[seen.nodes(symbol), None] for symbol, weight in enumerate(weights)]
-        heavy = np.concatenate([weight.ravel() for weight in weights])
-    counts = seen.trees.outer_counts(layout, offset, flat, heavy, n_jobs)
-    for symbol in range(bank.n_phrases, bank.n_symbols):
-        first = layout.lexical_start[layout.productions.node_production[seen.nodes(symbol)]]
-        np.add.at(counts.lexical, first[:, None] + np.arange(layout.n_states[symbol]), weights[symbol])
-    for root in bank.tree_start[1:] - 1:
-        size = layout.n_states[bank.label[root]]
-        counts.root_block(bank.label[root])[:] += heavy[offset[root] : offset[root] + size]
-    return counts
-
-
 def node_offsets(seen: Observations, sizes: Sequence[int]) -> npt.NDArray[np.int64]:
     """Return where each node's vector begins, when those of a symbol's nodes lie one after the other, symbol after symbol."""
     offset = np.empty(len(seen.bank.label), np.int64)

@@ -29,10 +29,9 @@ from gramian.learn.counting import random_counts
 from gramian.learn.learner import LatentLearner, Maximisation
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing
-from gramian.learn.split_merge import merge_cheapest
 from gramian.learn.tables import LatentTables, Layout, tables_of
 from gramian.progress import tell_progress
-from gramian.value_types import Constraint, Function, InstanceOf, Number, Whole, option, or_none
+from gramian.value_types import Constraint, Function, InstanceOf, Whole, option, or_none
 
 _log = logging.getLogger(__name__)
 _TENSORS = ("binary", "unary", "lexical", "root")
@@ -269,21 +268,6 @@ class SpectralEM(_Iterated, SpectralClustering):
     2
     """
 
-    _: KW_ONLY
-    merge: float = option(Number(0, 1), default=0.0)
-    """Share of the pairs of similar states that are merged again after the first two steps: those whose loss costs the least likelihood."""
-
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
         model = Maximisation(seen, self.smoothing, self.lexicon, self.device)
-
-        def start() -> LatentTables:
-            counts = self._clustered_counts(seen, report)
-            if self.merge > 0:
-                with report.stage("merging"):
-                    for _ in range(2):
-                        counts = model.expect(counts, self._threads).counts
-                    counts, _ = merge_cheapest(model, counts, self.merge, n_jobs=self._threads)
-                report.say(f"{int(counts.layout.n_states.sum())} states after merging")
-            return counts
-
-        return self._iterate(model, start, report)
+        return self._iterate(model, lambda: self._clustered_counts(seen, report), report)

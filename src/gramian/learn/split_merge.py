@@ -174,16 +174,15 @@ def merge_cheapest(
     model: Maximisation,
     counts: LatentTables,
     share: float,
-    pairs: list[Pairs] | None = None,
+    pairs: list[Pairs],
     n_jobs: int = 1,
 ) -> tuple[LatentTables, Groups]:
-    """Merge the `share` of pairs of states, of the most similar ones by default, whose loss costs the least likelihood.
+    """Merge the `share` of pairs of states whose loss costs the least likelihood.
 
     Returns the counts and, for each symbol, the new state of each old one.
     """
     tables = model.tables(counts)
     counts = model.seen.expect(tables, n_jobs).counts
-    pairs = pairs or nearest_pairs(counts)
     losses = merge_losses(model.seen, tables, counts, pairs, n_jobs)
     everything = np.concatenate(losses)
     bar = np.quantile(everything, share) if len(everything) else 0.0
@@ -214,37 +213,3 @@ def merged(counts: LatentTables, groups: Groups) -> LatentTables:
     target = np.concatenate([start + groups[tag] for start, tag in zip(first, tags, strict=True)])
     result.lexical[:] = np.bincount(target, counts.lexical, len(result.lexical))
     return result
-
-
-def nearest_pairs(counts: LatentTables) -> list[Pairs]:
-    """Pair up the states of each symbol, most similar first; with an odd number one stays single.
-
-    Similar are states that are used in, and rewritten by, the same rules: the distance is Hellinger's between their shares of all rules.
-    """
-    layout = counts.layout
-    profiles: list[list[npt.NDArray[np.floating]]] = [[] for _ in layout.n_states]
-    for rule, (a, b, c) in enumerate(layout.productions.binary):
-        for symbol, others in ((a, (1, 2)), (b, (0, 2)), (c, (0, 1))):
-            profiles[symbol].append(counts.binary_block(rule).sum(axis=others))
-    for rule, (a, t) in enumerate(layout.productions.unary):
-        for symbol, other in ((a, 1), (t, 0)):
-            profiles[symbol].append(counts.unary_block(rule).sum(axis=other))
-    pairs = []
-    for symbol, columns in enumerate(profiles):
-        n = int(layout.n_states[symbol])
-        if n < 2 or not columns:
-            pairs.append(np.zeros((0, 2), np.int64))
-            continue
-        profile = np.sqrt(np.stack(columns, axis=1).astype(np.float64))
-        profile /= np.maximum(np.linalg.norm(profile, axis=1, keepdims=True), 1e-300)
-        likeness = profile @ profile.T
-        corner = np.triu_indices(n, 1)
-        order = np.argsort(-likeness[corner], kind="stable")
-        free = np.ones(n, bool)
-        chosen = []
-        for pair in np.stack(corner, axis=1)[order]:
-            if free[pair].all():
-                free[pair] = False
-                chosen.append(pair)
-        pairs.append(np.array(chosen, np.int64))
-    return pairs

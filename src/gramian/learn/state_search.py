@@ -85,9 +85,9 @@ class ClusterCache:
             return Maximisation(seen, learner.smoothing, learner.lexicon).grammar(counts)
 
     def _cluster(self, symbol: int, number: int) -> tuple[npt.NDArray[np.int32], list[float]]:
-        nodes, weight = self.seen.nodes(symbol), self.seen.bank.node_weight
-        states, _, spectrum = self.learner.cluster(nodes, self._columns, number, weight)
-        return states, spectrum
+        return self.learner.cluster(
+            self.seen.nodes(symbol), self._columns, number, self.seen.bank.node_weight
+        )
 
 
 def states_by_singular_values(cache: ClusterCache, least: float = 0.2) -> Assignment:
@@ -245,8 +245,6 @@ Assignment: TypeAlias = tuple[int, ...]
 
 Scores: TypeAlias = Callable[[Sequence[Assignment]], Iterable[float]]
 """Scores assignments, in their order."""
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)

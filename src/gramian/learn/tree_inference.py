@@ -170,28 +170,6 @@ class TreeInference:
             counts.root_block(symbol)[:] = (vectors.inside[cells] * vectors.outside[cells]).sum(axis=0)
         return Expectation(counts, vectors.log_likelihood, self.bank.weight)
 
-    def outer_counts(
-        self,
-        layout: Layout,
-        offset: npt.NDArray[np.int64],
-        weights: npt.NDArray[np.float32],
-        heavy: npt.NDArray[np.float32],
-        n_jobs: int = 1,
-    ) -> LatentTables:
-        """Count rules when every node's states have given, independent weights; words and roots are left at zero.
-
-        In `heavy` they are times the weight of the node's tree.
-        """
-        ones, counts = layout.zeros(weights.dtype), layout.zeros(weights.dtype)
-        ones.binary[:] = 1
-        ones.unary[:] = 1
-        scale = np.ones(len(self.bank.label), weights.dtype)
-        vectors = NodeVectors(offset, weights, heavy, scale, np.zeros(0))
-        none = self._all_nodes.absorbed.laid_out(ones)
-        self._count(self._all_nodes, ones, vectors, none, counts, n_jobs)
-        counts.lexical[:] = 0
-        return counts
-
     def _count(
         self,
         visits: _Visits,

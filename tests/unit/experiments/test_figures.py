@@ -50,11 +50,3 @@ def test_a_legend_never_lies_in_the_axes(tmp_path):
         heights[node.text] = float(found[1] or found[2])
     assert heights["a"] > heights["states"]
     assert heights["b"] > heights["states"]
-
-
-def test_two_scales(tmp_path):
-    figure = Figure(
-        "twin", "", "gate", "seconds", [line("seconds", (1e-8, 0.1), (0.1, 0.05))], log_x=True,
-        twin=[line("F1", (1e-8, 85.0), (0.1, 84.9))], y_twin="F1 score",
-    )  # fmt: skip
-    assert {"seconds", "F1", "F1 score", "1e-08", "0.1"} <= set(texts(draw(figure, tmp_path)))

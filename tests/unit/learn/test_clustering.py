@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from gramian.errors import OptionError
 from gramian.learn import Clustering, Features, LexiconOptions, Observations, Smoothing, SpectralClustering
 from gramian.learn.cluster import disturbed
-from gramian.learn.counting import count_soft_states, count_states
+from gramian.learn.counting import count_states
 from gramian.learn.smoothing import NO_SMOOTHING
 from gramian.learn.tables import Layout
 from gramian.training import TrainingSettings
@@ -110,56 +110,15 @@ def test_hard_counts_against_a_loop(bank, seed):
         np.testing.assert_array_equal(getattr(counts, part), getattr(expected, part))
 
 
-@settings(max_examples=20)
-@given(banks, st.integers(0, 2**32 - 1))
-def test_soft_counts(bank, seed):
-    """Certain weights count as hard states; any weights sum to the number of nodes and split by products."""
-    rng = np.random.default_rng(seed)
-    seen = Observations(bank)
-    n_states = rng.integers(1, 4, bank.n_symbols).astype(np.int32)
-    layout = Layout.of(seen.productions, n_states)
-    states = random_states(bank, n_states, rng)
-    order, starts = bank.by_label
-    nodes = [order[starts[symbol] : starts[symbol + 1]] for symbol in range(bank.n_symbols)]
-    certain = [np.eye(n, dtype=np.float32)[states[own]] for n, own in zip(n_states, nodes, strict=True)]
-    hard = count_states(bank, layout, states)
-    soft = count_soft_states(seen, layout, certain)
-    for part in ("binary", "unary", "lexical", "root"):
-        np.testing.assert_allclose(getattr(soft, part), getattr(hard, part), rtol=1e-6)
-    weights = [
-        rng.dirichlet(np.ones(n), len(own)).astype(np.float32) for n, own in zip(n_states, nodes, strict=True)
-    ]
-    soft = count_soft_states(seen, layout, weights)
-    assert soft.lexical.sum() == pytest.approx((bank.word >= 0).sum(), rel=1e-5)
-    assert soft.root.sum() == pytest.approx(bank.n_trees, rel=1e-5)
-    assert soft.binary.sum() + soft.unary.sum() == pytest.approx((bank.word < 0).sum(), rel=1e-5, abs=1e-6)
-    weight_of = {
-        int(node): row
-        for own, rows in zip(nodes, weights, strict=True)
-        for node, row in zip(own, rows, strict=True)
-    }
-    expected = layout.zeros(np.float64)
-    for node in np.flatnonzero(bank.right >= 0).tolist():
-        expected.binary_block(seen.productions.node_production[node])[:] += np.einsum(
-            "i,j,k->ijk", weight_of[node], weight_of[bank.left[node]], weight_of[bank.right[node]]
-        )
-    np.testing.assert_allclose(soft.binary, expected.binary, rtol=1e-4, atol=1e-6)
-
-
 @pytest.mark.parametrize("features", sorted(SETS))
 @pytest.mark.parametrize("projection", ["weighted", "raw"])
 def test_every_setting_gives_a_grammar_without_gaps(features, projection):
     from gramian.grammar.lpcfg import check
 
     bank, _ = sentences(120, 3)
-    for soft in (None, 3.0):
-        learner = SpectralClustering(
-            3,
-            allocation="all",
-            features=Features(features),
-            clustering=Clustering(projection=projection, soft=soft),
-        )
-        check(learner.fit(bank).model_, 1e-4)
+    clustering = Clustering(projection=projection)
+    learner = SpectralClustering(3, allocation="all", features=Features(features), clustering=clustering)
+    check(learner.fit(bank).model_, 1e-4)
 
 
 def test_more_states_than_there_are_differences():

@@ -43,13 +43,12 @@ from gramian.treebank import Shape, Treebank
 LEARNERS = {
     "pcfg": PCFG(),
     "clustering": SpectralClustering(3, allocation="all"),
-    "soft clustering": SpectralClustering(
-        3, allocation="all", clustering=Clustering(soft=3.0), features=Features("paper")
+    "clustering, all restarts": SpectralClustering(
+        3, allocation="all", clustering=Clustering(restarts=3), features=Features("paper")
     ),
     "moments": SpectralMoments(3, allocation="all"),
     "em": EM(3, allocation="all", max_iter=3),
     "spectral-em": SpectralEM(3, allocation="all", max_iter=2),
-    "merging": SpectralEM(4, allocation="all", max_iter=2, merge=0.5),
     "split-merge": SplitMerge(2, split_steps=2, merge_steps=1, smooth_steps=1),
 }
 UNSMOOTHED: dict[str, Any] = {
@@ -140,7 +139,6 @@ def test_no_tree_to_learn_from(name):
             "features.templates must be one of thesis, plain, paper, rich, got 'none'",
         ),
         (SplitMerge(merge=2.0), "merge must be at least 0 and at most 1, got 2.0"),
-        (SpectralEM(merge=3), "merge must be at least 0 and at most 1, got 3"),
         (
             SpectralEM(clustering=Clustering(projection="wieghted")),
             "clustering.projection must be one of weighted, raw, got 'wieghted'",

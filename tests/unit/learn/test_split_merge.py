@@ -9,7 +9,7 @@ from gramian.learn.counting import count_states
 from gramian.learn.learner import Maximisation
 from gramian.learn.lexicon_counts import LexiconOptions
 from gramian.learn.smoothing import Smoothing
-from gramian.learn.split_merge import merge_losses, merged, nearest_pairs, split
+from gramian.learn.split_merge import merge_losses, merged, split
 from gramian.learn.tables import LatentTables, Layout
 
 NONE = Smoothing(0.0, 0.0, 0.0)
@@ -111,23 +111,6 @@ def test_loss_of_a_merge_is_the_fall_of_the_likelihood():
     after = seen.trees.expect(maximised(seen, merged(counts, together(counts)))).log_likelihood.sum()
     assert loss == pytest.approx(before - after, rel=1e-3)
     assert loss > 0
-
-
-def test_similar_states_are_paired():
-    seen, truth = unsmoothed()
-    layout = Layout.of(seen.productions, np.full(seen.bank.n_symbols, 2, np.int32))
-    counts, parents = split(
-        count_states(seen.bank, layout, truth),
-        np.full(seen.bank.n_symbols, 9),
-        np.random.default_rng(0),
-        0.01,
-    )
-    for name in ("NP", "VP", "N", "V", "D"):
-        symbol = seen.bank.symbols.index(name)
-        pairs = nearest_pairs(counts)[symbol]
-        assert len(pairs) == 2
-        for i, j in pairs:
-            assert parents[symbol][i] == parents[symbol][j]
 
 
 def test_history_leads_from_each_cycle_to_the_one_before():

@@ -39,7 +39,6 @@ def changes(states: int) -> dict[str, dict[str, dict[str, Any]]]:
             "the same for all labels": {"settings": {"allocation": "all"}},
             "half as many": {"states": max(1, states // 2)},
             "twice as many": {"states": states * 2},
-            "soft": {"settings": {"clustering.soft": 4.0}},
             "k-means from random starts": {"settings": {"clustering.start": "random"}},
         },
         "binarisation": {

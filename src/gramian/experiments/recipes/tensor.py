@@ -176,7 +176,7 @@ def sections(results: Results) -> list[Section]:
     )
     caption = "Seconds per sentence, F1, and share of rules that are of low rank, by number and by use in an average sentence"
     parts: list[Table | Figure] = [Table("tensor", caption, columns, rows, published)]
-    parts += [_figure(results, m, ranks, gates) for m in numbers]
+    parts += [figure for m in numbers for figure in _figures_3(results, m)]
     times = [
         results.line(label, [(m, f"{m}") for m in numbers], f"seconds {name}")
         for label, name in names.items()
@@ -229,29 +229,21 @@ def _share(seconds: Spread | None, exact: Spread | None, pruning: Spread | None)
     return Spread(100 * (seconds.mean - pruning.mean) / (exact.mean - pruning.mean), digits=0)
 
 
-def _figure(results: Results, m: int, ranks: list[int], gates: list[float]) -> Figure:
-    """Return figure 3 of the paper for a number of states: time by the left axis, F1 by the right, the exact point at the left end."""
-    lines: dict[str, list[Line]] = {}
-    end = min(gates) / 100
-    for figure, label in (("seconds", "seconds"), ("f1", "F1")):
-        lines[figure] = [
+def _figures_3(results: Results, m: int) -> list[Figure]:
+    """Return figure 3 of the paper for a number of states, time and F1 apart, with the exact parser at the left end."""
+    ranks, gates = results.options["ranks"], results.options["gates"]
+    drawn = []
+    for metric, label in (("seconds", "seconds per sentence"), ("f1", "F1")):
+        lines = [
             Line.of(
-                f"{label}, rank {rank}",
-                ((gate, results.value(f"{m}", f"{figure} {rank} {gate}")) for gate in gates),
+                f"rank {rank}", ((gate, results.value(f"{m}", f"{metric} {rank} {gate}")) for gate in gates)
             )
             for rank in ranks
         ]
-        lines[figure].append(Line.of(f"{label}, exact", [(end, results.value(f"{m}", f"{figure} {EXACT}"))]))
-    return Figure(
-        f"figure-3-{m}",
-        f"Figure 3: gate against time and F1, {m} states; the exact parser at the left end",
-        "gate",
-        "seconds per sentence",
-        lines["seconds"],
-        log_x=True,
-        twin=lines["f1"],
-        y_twin="F1",
-    )
+        exact = Line.of("exact", [(min(gates) / 100, results.value(f"{m}", f"{metric} {EXACT}"))])
+        caption = f"Figure 3: gate against {label}, {m} states"
+        drawn.append(Figure(f"figure-3-{m}-{metric}", caption, "gate", label, [*lines, exact], log_x=True))
+    return drawn
 
 
 TITLE = "Tensor decomposition for fast parsing"

@@ -3,10 +3,9 @@
 The thesis implemented Narayan and Cohen's (2015) clustering in Python and measured it three times: figures 13-16 vary the training size
 at 8 states, 17-20 the number of states, 21 and 22 compare with Cohen et al. (2013). Sentences are drawn at random in the first two, and
 the given split is used in the third. Gold tags are given, and the score is the mean of sentences' unlabelled F1 of trees in Chomsky
-normal form; gramian is scored with words alone too.
+normal form.
 """
 
-from itertools import chain
 from typing import Any
 
 from gramian.experiments.data import Data, GoldTree, find_treebank, gold_trees, sizes, split_trees
@@ -41,8 +40,8 @@ def cells(data: Data, options: Options) -> list[Cell]:
     planned = []
 
     def add(name: str, way: str, states: int, size: int, tested: int, split: bool) -> None:
-        method, tags = ("best", "both") if way == "best" else ("thesis", "gold")
-        settings: dict[str, Any] = {"method": method, "states": states, "tags": tags}
+        method = "best" if way == "best" else "thesis"
+        settings: dict[str, Any] = {"method": method, "states": states, "tags": "gold"}
         if way == "strict":
             settings["settings"] = {"smoothing.floor": 0.0}
         settings |= {"train": size, "test": tested, "split": split, "preset": scheme}
@@ -81,7 +80,7 @@ _METRIC, _LABELLED = "cnf_mean_unlabelled_f1", "cnf_mean_f1"
 _SCORE = "mean unlabelled F1 of binary trees"
 _SAME = (
     "Trees are scored in Chomsky normal form, as in the thesis. All settings are given gold tags, and marks tell where they differ from"
-    " the thesis's on the same sentences; the columns of words alone are what gramian does without the tags."
+    " the thesis's on the same sentences."
 )
 
 
@@ -94,15 +93,12 @@ def _ways(results: Results) -> list[str]:
 
 
 def _scores(results: Results, cell: str, metric: str = _METRIC) -> list[Entry]:
-    """Return a figure of every setting, and of gramian with words alone; `cell` has a field for the setting."""
-    ways = _ways(results)
-    scores: list[Entry] = [results.against(cell.format(way), cell.format("thesis"), metric) for way in ways]
-    return [*scores, results.value(cell.format("best"), f"words_{metric}")]
+    """Return a figure of every setting; `cell` has a field for the setting."""
+    return [results.against(cell.format(way), cell.format("thesis"), metric) for way in _ways(results)]
 
 
 def _columns(results: Results, first: str, *kinds: str) -> list[str]:
-    ways = [*(WAYS[way] for way in _ways(results)), "words alone"]
-    return [first, *(f"{kind}, {way}" for kind in kinds for way in ways)]
+    return [first, *(f"{kind}, {WAYS[way]}" for kind in kinds for way in _ways(results))]
 
 
 def _seconds(results: Results, cell: str) -> list[Entry]:
@@ -119,13 +115,8 @@ def _lines(
     ]
 
 
-def _words_alone(results: Results, cell: str, numbers: list[int], kind: str = "") -> list[Line]:
-    points = [(n, cell.format("best", n)) for n in numbers]
-    return [results.line(f"{WAYS['best']}{kind}, words alone", points, f"words_{_METRIC}")]
-
-
 def _size_section(results: Results) -> Section:
-    trained, ways = _numbers(results, "size/"), _ways(results)
+    trained = _numbers(results, "size/")
     rows: list[list[Entry]] = []
     for size in trained:
         eight, none = (_scores(results, f"size/{{}}/{size}/{states}") for states in (STATES, 1))
@@ -133,7 +124,7 @@ def _size_section(results: Results) -> Section:
     names = ["sentences", "8 states", "no states", "hours"]
     caption = "Figure 13 of the thesis: WSJ, up to 30,000 sentences"
     published = published_table("thesis", "figure-13", caption, names)
-    columns = [*_columns(results, *names[:3]), *(f"seconds, {WAYS[way]}" for way in ways)]
+    columns = _columns(results, *names[:3], "seconds")
     caption = f"{_SCORE} by size of the training set, and processor seconds of training with 8 states"
 
     def figure(number: int, caption: str, y: str, lines: list[Line], log_x: bool = True) -> Figure:
@@ -142,14 +133,13 @@ def _size_section(results: Results) -> Section:
 
     with_states = _lines(results, f"size/{{}}/{{}}/{STATES}", trained, ", 8 states")
     without = _lines(results, "size/{}/{}/1", trained, ", no states")
-    alone = _words_alone(results, f"size/{{}}/{{}}/{STATES}", trained, ", 8 states")
     times = _lines(results, f"size/{{}}/{{}}/{STATES}", trained, metric="training_seconds")
     theirs = [published_line(f"published, {names[k]}", "thesis", "figure-13", k) for k in (1, 2)]
     hours = "training time (the thesis: half an hour to 5.5 hours)"
     text = f"8 states for every label, or none; sizes are scaled to the treebank. {_SAME}"
     parts: list[Table | Figure] = [
         Table("figure-13", caption, columns, rows, published),
-        figure(14, "accuracy, 8 states", _SCORE, [*with_states, *alone, theirs[0]]),
+        figure(14, "accuracy, 8 states", _SCORE, [*with_states, theirs[0]]),
         figure(15, "accuracy, with 8 states and without", _SCORE, [*with_states, *without, *theirs]),
         figure(16, hours, "processor seconds", times, log_x=False),
     ]
@@ -159,34 +149,25 @@ def _size_section(results: Results) -> Section:
 def _states_section(results: Results) -> Section:
     numbers, ways = _numbers(results, "states/"), _ways(results)
     rows: list[list[Entry]] = []
-    original: list[list[Entry]] = []
     for states in numbers:
         cell = f"states/{{}}/{states}"
         unlabelled, labelled = (_scores(results, cell, metric) for metric in (_METRIC, _LABELLED))
         difference = [_less(*pair) for pair in zip(unlabelled, labelled, strict=True)]
         failures = [results.value(cell.format(way), "fallback", 0) for way in ways]
-        rows.append([states, *unlabelled, *labelled, *difference, *_seconds(results, cell)])
-        metrics = "mean_unlabelled_f1", "mean_f1"
-        original.append([states, *chain(*(_scores(results, cell, name) for name in metrics)), *failures])
+        rows.append([states, *unlabelled, *labelled, *difference, *failures, *_seconds(results, cell)])
     caption = "Figure 17 of the thesis: 10,000 sentences of WSJ"
     names = ["states", "unlabelled F1", "labelled F1", "difference", "hours"]
     published = published_table("thesis", "figure-17", caption, names)
-    columns = _columns(results, "states", "unlabelled", "labelled", "difference")
-    columns += [f"seconds, {WAYS[way]}" for way in ways]
-    caption = "Mean F1 of binary trees by number of states, and processor seconds of training"
-    note = (
-        "The same of trees as the treebank has them, without punctuation, and sentences without a derivation"
+    columns = _columns(results, "states", "unlabelled", "labelled", "difference", "not derived", "seconds")
+    caption = (
+        "Mean F1 of binary trees by number of states, sentences without a derivation, and seconds of training"
     )
-    noted = [
-        *_columns(results, "states", "unlabelled", "labelled"),
-        *(f"not derived, {WAYS[way]}" for way in ways),
-    ]
 
     def figure(number: int, caption: str, y: str, lines: list[Line]) -> Figure:
         return Figure(f"figure-{number}", f"Figure {number}: states{caption}", "states", y, lines)
 
     cell = "states/{}/{}"
-    accuracy = [*_lines(results, cell, numbers), *_words_alone(results, cell, numbers)]
+    accuracy = _lines(results, cell, numbers)
     both = [
         *_lines(results, cell, numbers, ", unlabelled"),
         *_lines(results, cell, numbers, ", labelled", _LABELLED),
@@ -195,7 +176,6 @@ def _states_section(results: Results) -> Section:
     times = _lines(results, cell, numbers, metric="training_seconds")
     parts: list[Table | Figure] = [
         Table("figure-17", caption, columns, rows, published),
-        Table("figure-17-original-trees", note, noted, original),
         figure(18, " and accuracy", _SCORE, [*accuracy, theirs[0]]),
         figure(19, ", labelled and unlabelled", "mean F1", [*both, *theirs]),
         figure(20, " and training time (the thesis: 1.2 to 1.9 hours)", "processor seconds", times),
@@ -273,7 +253,7 @@ ABOUT = (
     "Three experiments of a thesis that implemented spectral clustering (Narayan and Cohen 2015) in Python, in its own setting "
     "(4 + 4 features without scaling, the same number of states for all labels, nothing smoothed, its pruning and decoder) with and "
     "without its fallback to rules without states, and in gramian's best (two grammars, of either binarisation, of clusters refined by "
-    "EM). All are given gold tags, as in the thesis; gramian also parses words alone. Sentences that a grammar does not derive get a "
+    "EM). All are given gold tags, as in the thesis. Sentences that a grammar does not derive get a "
     "fallback tree, and count."
 )
 SETTINGS = {

@@ -113,50 +113,42 @@ def learnt_models(
 
     Spectral automata of several ranks share one decomposition, and each bears its whole time; ranks above that of the block are left out.
     """
-    curve = settings["curve"]
-    if curve == "baselines":
-        for order, name in enumerate(_BASELINES, 1):
-            began = process_time()
-            model: SequenceModel = NGram(order, smoothing="none").fit(train).model_
-            yield name, model, process_time() - began
-    elif curve == "spectral":
-        began = process_time()
-        basis = (
-            Basis.symbols(train.alphabet, empty=settings["basis"] != "symbols")
-            if settings["basis"] in _SYMBOLS
-            else Basis.frequent(
-                train, int(settings["basis"].split()[0]), empty="without" not in settings["basis"]
-            )
-        )
-        blocks, ranks = hankel_blocks(train, basis), sorted(set(settings["states"]))
+    model: SequenceModel
+    learners: dict[str, Any]
+    curve: str = settings["curve"]
+    states: Any = settings.get("states")
+    began = process_time()
+    if curve == "spectral":
+        name = settings["basis"]
+        if name in _SYMBOLS:
+            basis = Basis.symbols(train.alphabet, empty=name != "symbols")
+        else:
+            basis = Basis.frequent(train, int(name.split()[0]), empty="without" not in name)
+        blocks, ranks = hankel_blocks(train, basis), sorted(set(states))
         factors = spectral_factors(blocks, ranks[-1], scaled=settings["scaled"], seed=seed)
         shared = process_time() - began
         for rank in (rank for rank in ranks if rank <= len(factors.singular_values)):
             began = process_time()
             model = factors.truncated(rank).convert("substring", "string")
             yield f"{rank}", model, shared + process_time() - began
-    elif curve == "em":
-        began = process_time()
-        (n,) = settings["states"]
-        learner = PNFAEM(
-            n, max_iter=settings["iterations"], pseudo_count=settings["pseudo_count"], random_state=seed
-        )
-        model = learner.fit(train).model_
-        yield f"{n}", model, process_time() - began
-    elif curve == "remedy":
-        began = process_time()
-        learner = learner_of(settings["method"], settings["states"] or "auto", random_state=seed)
-        model = learner.fit(train).model_
-        yield "remedy", model, process_time() - began
-    else:
-        began = process_time()
-        learner = PNFAEM(
-            settings["states"], tolerance=0.0, pseudo_count=settings["pseudo_count"], random_state=seed
-        )
+    elif curve == "convergence":
+        learner = PNFAEM(states, tolerance=0.0, pseudo_count=settings["pseudo_count"], random_state=seed)
         for before, step in pairwise([0, *sorted(set(settings["steps"]))]):
             model = learner.set_params(max_iter=step - before).fit(train).model_
             learner.set_params(start=model)
             yield f"after {step}", model, process_time() - began
+    else:
+        if curve == "baselines":
+            learners = {name: NGram(order, smoothing="none") for order, name in enumerate(_BASELINES, 1)}
+        elif curve == "remedy":
+            learners = {"remedy": learner_of(settings["method"], states or "auto", random_state=seed)}
+        else:
+            how = {"max_iter": settings["iterations"], "pseudo_count": settings["pseudo_count"]}
+            learners = {f"{states[0]}": PNFAEM(states[0], random_state=seed, **how)}
+        for name, learner in learners.items():
+            began = process_time()
+            model = learner.fit(train).model_
+            yield name, model, process_time() - began
 
 
 def sections(results: Results) -> list[Section]:
