@@ -153,3 +153,12 @@ def test_a_wrong_page_fails(folder):
     for wrong in ("took 1.5 s, 7 trees", "took 1.5 s, 1,200 trees, F1 96.0"):
         with pytest.raises(AssertionError, match="instead of"):
             run_console(f"$ echo took 1.5 s, 1,200 trees, F1 98.2\n{wrong}\n", "page:1")
+
+
+def test_the_reference_begins_with_load_and_parser(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    from reference_pages import pages
+
+    entries = re.findall(r"^\.\. auto\w+:: (\S+)$", pages()["parsing"], re.MULTILINE)
+    assert entries[:3] == ["gramian.load", "gramian.Parser", "gramian.ParseResult"]
+    assert next(iter(pages())) == "parsing"

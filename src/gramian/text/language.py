@@ -54,9 +54,9 @@ def foreign_language(
         languages.update(_FUNCTION_WORDS[chunk])
     exclusive = Counter(code for codes in languages.values() if expected not in codes for code in codes)
     needed = max(_MIN_WORDS, _MIN_SHARE * len(spelt))
-    if script != "ru" and coverage >= _LOW_COVERAGE and not (exclusive and unknown):
-        if max(exclusive.values(), default=0) < needed:  # whatever else there is
-            return None
+    is_known_text = script != "ru" and coverage >= _LOW_COVERAGE and not (exclusive and unknown)
+    if is_known_text and max(exclusive.values(), default=0) < needed:
+        return None
     shared = Counter(code for codes in languages.values() if expected in codes for code in codes)
     letters = set("".join(unknown)).union(word[0] for word in words if not word[0].isalnum())
     points = {

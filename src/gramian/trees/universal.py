@@ -1,23 +1,29 @@
 """Universal Dependencies from Penn-style phrases of English.
 
-Heads come from ``english.heads``, relations from ``english.relations``; both are tables that people can read and change. Four
-configurations need more than a table: coordination, forms of "be" with a predicate, "there is", and the subject of an infinitive.
+Heads come from ``english.heads``, relations from ``english.relations``; both are tables that people can read and change. Some
+configurations need more than a table: coordination, forms of "be" with a predicate, "there is", free relatives, names, and marks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
-from functools import cache, lru_cache
-from importlib.resources import files
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import takewhile
-from typing import NamedTuple
 
 from gramian.trees.conllu import Sentence, Token
 from gramian.trees.heads import universal_heads
 from gramian.trees.labels import category
 from gramian.trees.tree import Tree, bottom_up
+from gramian.trees.universal_relations import (
+    CLAUSES,
+    VERBS,
+    ChildInPhrase,
+    HeadedPhrase,
+    fits,
+    fixed_expressions,
+    relation_of,
+    word_list,
+)
 
 _UPOS = {
     "NN": "NOUN", "NNS": "NOUN", "NNP": "PROPN", "NNPS": "PROPN", "PRP": "PRON", "PRP$": "PRON", "WP": "PRON", "WP$": "PRON",
@@ -25,186 +31,10 @@ _UPOS = {
     "CC": "CCONJ", "CD": "NUM", "UH": "INTJ", "POS": "PART", "RP": "ADP", "IN": "ADP", "TO": "ADP", "PDT": "DET", "DT": "DET",
     "WDT": "DET", "$": "SYM", "SYM": "SYM", "FW": "X", "LS": "X", "GW": "X", "ADD": "X", "AFX": "X", "NFP": "PUNCT", "HYPH": "PUNCT",
 }  # fmt: skip
-_VERBS, _CLAUSES = ("VB*", "MD", "VP"), ("S", "SBAR", "SINV", "SQ", "SBARQ")
 _PREDICATES = ("NP", "ADJP", "PP", "ADVP", "QP", "UCP", "WHNP", "JJ*", "NN*", "CD", "SBAR", "S")
 _SEPARATORS = ("CC", "CONJP", ",", ":", ".", "''")
 _MARKS = (",", ":", ".", "``", "''", "-LRB-", "-RRB-", "HYPH", "NFP")
 _NOUNS = ("NP", "NN*", "NML", "PRP", "CD", "QP", "$", "WHNP", "DT", "EX", "FW", "ADD")
-
-
-@lru_cache(1 << 14)
-def _fits(label: str, patterns: tuple[str, ...]) -> bool:
-    return any(label == pattern or fnmatchcase(label, pattern) for pattern in patterns)
-
-
-def _bare(label: str) -> str:
-    return label if label.startswith("-") else category(label)
-
-
-@dataclass(frozen=True, slots=True)
-class _Phrase:
-    """A phrase with its head word."""
-
-    label: str
-    start: int
-    end: int
-    head: int
-    children: tuple[_Phrase, ...] = ()
-    head_child: int = 0
-    copula: int | None = None  # a form of "be" whose predicate the head is
-    passive: bool = False
-
-    def has(self, *patterns: str) -> bool:
-        return any(_fits(child.label, patterns) for child in self.children)
-
-
-@cache
-def _table() -> tuple[list[str], ...]:
-    """Return the fields of the lines of the table."""
-    text = files("gramian.trees").joinpath("english.relations").read_text("utf-8")
-    return tuple([line.split() for line in text.splitlines() if line and not line.startswith("#")])
-
-
-@cache
-def _words(name: str) -> frozenset[str]:
-    """Return a list of words of the table."""
-    return frozenset(word for line in _table() if line[:2] == ["words", name] for word in line[2:])
-
-
-@cache
-def _fixed() -> dict[str, list[tuple[str, tuple[str, ...]]]]:
-    """Return the fixed expressions by their first words, the longest first, with their relations."""
-    expressions: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
-    for line in sorted(_table(), key=len, reverse=True):
-        if line[0] == "fixed":
-            expressions.setdefault(line[2], []).append((line[1], tuple(line[2:])))
-    return expressions
-
-
-class _Rule(NamedTuple):
-    relation: str
-    parents: tuple[str, ...]
-    children: tuple[str, ...]
-    conditions: tuple[tuple[str, bool, tuple[str, ...]], ...]  # name, whether it is to hold, arguments
-
-
-class _Pair(NamedTuple):
-    """A child of a phrase, and all that conditions look at."""
-
-    parent: _Phrase
-    place: int  # of the child
-    words: Sequence[str]
-    tags: Sequence[str]
-
-    @property
-    def child(self) -> _Phrase:
-        return self.parent.children[self.place]
-
-    @property
-    def head(self) -> _Phrase:
-        return _head_of(self.parent)
-
-
-def _is_time(pair: _Pair) -> bool:
-    word = pair.words[pair.child.head].lower()
-    return word in _words("times") and pair.tags[pair.child.head][0] in "NRC"
-
-
-def _is_first_object(pair: _Pair) -> bool:
-    """Whether another object follows at once."""
-    siblings, index = pair.parent.children, pair.place + 1
-    return (
-        index < len(siblings) and siblings[index].label == "NP" and not _is_time(pair._replace(place=index))
-    )
-
-
-def _head_of(phrase: _Phrase) -> _Phrase:
-    return phrase.children[phrase.head_child] if phrase.children else phrase
-
-
-def _verb(phrase: _Phrase) -> _Phrase:
-    """Return the innermost of nested verb phrases."""
-    while phrase.label == "VP" and _head_of(phrase).label == "VP":
-        phrase = _head_of(phrase)
-    return phrase
-
-
-def _is_outer(pair: _Pair) -> bool:
-    """Whether the predicate of a clause is a clause after "be", and no free relative."""
-    verb = _verb(pair.head)
-    is_clause = verb.copula is not None and _head_of(verb).label in _CLAUSES
-    return is_clause and not pair.tags[verb.head].startswith("W")
-
-
-def _is_extraposed(pair: _Pair) -> bool:
-    """Whether "it" stands for a clause behind an adjective, or behind a verb such as "seems"."""
-    if pair.words[pair.child.start].lower() != "it" or pair.child.end - pair.child.start > 1:
-        return False
-    verb = _verb(pair.head)
-    clauses = [child for child in verb.children if _fits(child.label, ("S", "SBAR"))]
-    adjective = verb.copula is not None and _head_of(verb).label == "ADJP"
-    return bool(clauses) and (adjective or pair.words[verb.head].lower() in _words("seem"))
-
-
-def _before_verb(pair: _Pair) -> bool:
-    """Whether the clause beside a question word has a subject."""
-    clause = pair.head
-    if clause.label == "SBAR":
-        return False
-    subject = next(
-        (index for index, child in enumerate(clause.children) if _fits(child.label, ("NP",))), None
-    )
-    return subject is not None and (clause.label == "SQ" or subject < max(1, clause.head_child))
-
-
-_CONDITIONS: dict[str, Callable[[_Pair, tuple[str, ...]], bool]] = {
-    "before": lambda pair, _: pair.place < pair.parent.head_child,
-    "after": lambda pair, _: pair.place > pair.parent.head_child,
-    "head": lambda pair, labels: _fits(pair.head.label, labels),
-    "words": lambda pair, labels: _fits(pair.tags[pair.child.head], labels),
-    "first": lambda pair, words: pair.words[pair.child.start].lower() in words,
-    "holds": lambda pair, labels: pair.child.has(*labels),
-    "passive": lambda pair, _: pair.parent.passive or pair.head.passive,
-    "verbal": lambda pair, _: _fits(pair.tags[pair.parent.head], _VERBS),
-    "participle": lambda pair, _: (
-        _fits(pair.tags[pair.head.head], ("VBN", "VBD"))
-        and not pair.head.passive
-        and pair.words[pair.child.head].lower() in _words("passive")
-    ),
-    "governor": lambda pair, patterns: _fits(pair.words[pair.parent.head].lower(), patterns),
-    "finite": lambda pair, _: any(
-        _fits(tag, ("VBD", "VBZ", "VBP", "MD")) for tag in pair.tags[pair.child.start : pair.child.head + 1]
-    ),
-    "objects": lambda pair, _: any(
-        child.label == "NP" for child in pair.parent.children[pair.parent.head_child : pair.place]
-    ),
-    "among": lambda pair, lists: pair.words[pair.child.head].lower() in _words(lists[0]),
-    "time": lambda pair, _: _is_time(pair),
-    "object": lambda pair, _: _is_first_object(pair),
-    "subject": lambda pair, _: _before_verb(pair),
-    "copula": lambda pair, _: pair.parent.copula == pair.child.head,
-    "outer": lambda pair, _: _is_outer(pair),
-    "extraposed": lambda pair, _: _is_extraposed(pair),
-    "comma": lambda pair, _: (
-        pair.place > 0 and _fits(pair.parent.children[pair.place - 1].label, (",", ":", "-LRB-"))
-    ),
-    "nested": lambda pair, _: pair.child.label == "NP" and pair.child.has("NP"),
-}
-
-
-@cache
-def _rules() -> tuple[_Rule, ...]:
-    rules = []
-    for relation, parents, children, *conditions in _table():
-        if relation in ("words", "fixed"):
-            continue
-        named = [condition.removeprefix("!").partition("=") for condition in conditions]
-        tests = [
-            (name, not condition.startswith("!"), tuple(values.split("|")))
-            for condition, (name, _, values) in zip(conditions, named, strict=True)
-        ]
-        rules.append(_Rule(relation, tuple(parents.split("|")), tuple(children.split("|")), tuple(tests)))
-    return tuple(rules)
 
 
 def to_universal(tree: Tree) -> Sentence:
@@ -222,11 +52,11 @@ class _Conversion:
         self.arcs: dict[int, tuple[int, str]] = {}  # of each word its head and relation
         numbers = iter(range(len(leaves))[::-1])  # nodes come from the right
 
-        def phrase(node: Tree, below: list[_Phrase]) -> _Phrase:
+        def phrase(node: Tree, below: list[HeadedPhrase]) -> HeadedPhrase:
             if node.word is None:
                 return self._phrase(_bare(node.label), tuple(below))
             number = next(numbers)
-            return _Phrase(self.tags[number], number, number + 1, number)
+            return HeadedPhrase(self.tags[number], number, number + 1, number)
 
         bottom_up(list(tree.subtrees()), phrase)
 
@@ -240,7 +70,7 @@ class _Conversion:
             tokens.append(Token(number + 1, word, upos=upos, xpos=tag, head=head + 1, deprel=relation))
         return Sentence(tuple(tokens), line=line)
 
-    def _phrase(self, label: str, children: tuple[_Phrase, ...]) -> _Phrase:
+    def _phrase(self, label: str, children: tuple[HeadedPhrase, ...]) -> HeadedPhrase:
         """Return a phrase, and add the arcs between its children."""
         if label == "PP" or (label in ("VP", "SQ") and any(map(self._is_be, children))):
             children = tuple([self._free_relative(child) for child in children])
@@ -248,11 +78,11 @@ class _Conversion:
         first = groups[0]
         head_child = first[self._head(label, [children[index] for index in first])]
         head = children[head_child]
-        parent = _Phrase(
+        parent = HeadedPhrase(
             label, children[0].start, children[-1].end, head.head, children, head_child,
             copula=head.copula, passive=self._is_passive(head, children[:head_child]),
         )  # fmt: skip
-        if label in ("VP", "SQ", "FRAG", "S", "SINV") and _fits(head.label, _PREDICATES):
+        if label in ("VP", "SQ", "FRAG", "S", "SINV") and fits(head.label, _PREDICATES):
             forms = [child for child in children if child.end - child.start == 1 and self._is_be(child)]
             parent = replace(parent, copula=forms[0].head if forms else parent.copula)
         heads = [head_child]
@@ -267,27 +97,27 @@ class _Conversion:
         for index in range(len(children)):
             if index not in inside and index != head_child:
                 following = next((later for later in heads[1:] if later > index), None)
-                is_separator = _fits(children[index].label, _SEPARATORS) and index > head_child
+                is_separator = fits(children[index].label, _SEPARATORS) and index > head_child
                 if following is not None and is_separator:
-                    relation = "punct" if _fits(children[index].label, _MARKS) else "cc"
+                    relation = "punct" if fits(children[index].label, _MARKS) else "cc"
                     self.arcs[children[index].head] = children[following].head, relation
                 else:
                     self._attach(parent, index)
         return self._repaired(parent)
 
-    def _attach(self, parent: _Phrase, index: int) -> None:
-        pair = _Pair(parent, index, self.words, self.tags)
-        relation = _relation(pair)
+    def _attach(self, parent: HeadedPhrase, index: int) -> None:
+        pair = ChildInPhrase(parent, index, self.words, self.tags)
+        relation = relation_of(pair)
         self.arcs[pair.child.head] = parent.head, relation
         if relation == "xcomp" and pair.child.label == "S":  # its subject is the object of the verb above
             for word in range(pair.child.start, pair.child.head):
                 if self.arcs.get(word) in ((pair.child.head, "nsubj"), (pair.child.head, "nsubj:pass")):
                     self.arcs[word] = parent.head, "obj"
 
-    def _free_relative(self, clause: _Phrase) -> _Phrase:
+    def _free_relative(self, clause: HeadedPhrase) -> HeadedPhrase:
         """Make the question word the head of a clause that stands for a noun phrase, as in "this is what I saw"."""
         question = clause.children[0] if clause.label == "SBAR" and clause.children else clause
-        if question.label != "WHNP" or self.words[question.head].lower() not in _words("relative"):
+        if question.label != "WHNP" or self.words[question.head].lower() not in word_list("relative"):
             return clause
         if clause.head == question.head:
             return clause
@@ -299,7 +129,7 @@ class _Conversion:
         """Make the first word of an expression such as "as well as" its head."""
         lower = [word.lower() for word in self.words]
         for first, word in enumerate(lower):
-            for relation, expression in _fixed().get(word, ()):
+            for relation, expression in fixed_expressions().get(word, ()):
                 members = range(first, first + len(expression))
                 if tuple(lower[first : members.stop]) != expression:
                     continue
@@ -362,15 +192,15 @@ class _Conversion:
             word = self._governor(word)
         return word
 
-    def _conjuncts(self, label: str, children: tuple[_Phrase, ...]) -> list[list[int]]:
+    def _conjuncts(self, label: str, children: tuple[HeadedPhrase, ...]) -> list[list[int]]:
         """Return the children that each conjunct of a phrase consists of, separators left out; one group without coordination."""
         everything = list(range(len(children)))
-        marks = [index for index in everything[1:-1] if _fits(children[index].label, ("CC", "CONJP"))]
+        marks = [index for index in everything[1:-1] if fits(children[index].label, ("CC", "CONJP"))]
         if not marks:
             return [everything]
         groups: list[list[int]] = [[]]
         for index in everything:
-            if index and _fits(children[index].label, _SEPARATORS):
+            if index and fits(children[index].label, _SEPARATORS):
                 groups.append([])
             else:
                 groups[-1].append(index)
@@ -378,17 +208,17 @@ class _Conversion:
         conjuncts = [group for group in groups if self._kind(label, [children[i] for i in group]) == kind]
         return conjuncts if kind is not None and len(conjuncts) > 1 else [everything]
 
-    def _kind(self, label: str, children: Sequence[_Phrase]) -> str | None:
+    def _kind(self, label: str, children: Sequence[HeadedPhrase]) -> str | None:
         """Return whether children make up a noun phrase, a verb phrase or clause, or another phrase."""
-        spelt = [child for child in children if not _fits(child.label, (*_SEPARATORS, "``"))]
+        spelt = [child for child in children if not fits(child.label, (*_SEPARATORS, "``"))]
         if not spelt:
             return None
         head = spelt[self._head(label, spelt)].label
-        if _fits(head, _NOUNS):
+        if fits(head, _NOUNS):
             return "noun"
-        return "verb" if _fits(head, (*_VERBS, *_CLAUSES)) else category(head)[:2]
+        return "verb" if fits(head, (*VERBS, *CLAUSES)) else category(head)[:2]
 
-    def _head(self, label: str, children: Sequence[_Phrase]) -> int:
+    def _head(self, label: str, children: Sequence[HeadedPhrase]) -> int:
         """Return the index of the head among children."""
         labels = [child.label for child in children]
         if label in ("NP", "NML"):
@@ -397,55 +227,57 @@ class _Conversion:
                 return titles
         if labels[-2:] in (["CD", "NN"], ["CD", "NNP"], ["CD", "RB"]) and self.words[
             children[-1].head
-        ].lower() in _words("hours"):
+        ].lower() in word_list("hours"):
             return len(labels) - 2
         if label in ("VP", "SQ", "SINV"):
             first = next((index for index, child in enumerate(children) if self._is_be(child)), None)
-            verbs = [index for index, name in enumerate(labels) if _fits(name, _VERBS)]
+            verbs = [index for index, name in enumerate(labels) if fits(name, VERBS)]
             if first is not None and verbs == [first]:
                 rest = [
                     index
                     for index in range(first + 1, len(labels))
-                    if _fits(labels[index], _PREDICATES)
+                    if fits(labels[index], _PREDICATES)
                     and (
                         labels[index] != "ADVP"
-                        or self.words[children[index].head].lower() in _words("predicates")
+                        or self.words[children[index].head].lower() in word_list("predicates")
                     )
                 ]
                 rest = rest[1:] if label == "SQ" else rest
                 if rest:
                     return rest[0]
             auxiliary = (
-                self.words[children[verbs[0]].head].lower() in _words("auxiliaries") if verbs else False
+                self.words[children[verbs[0]].head].lower() in word_list("auxiliaries") if verbs else False
             )
-            if len(verbs) > 1 and not auxiliary and _fits(labels[verbs[0]], ("VB*",)):
+            if len(verbs) > 1 and not auxiliary and fits(labels[verbs[0]], ("VB*",)):
                 return verbs[0]
         return universal_heads().find(label, labels)
 
-    def _titles(self, children: Sequence[_Phrase]) -> int:
+    def _titles(self, children: Sequence[HeadedPhrase]) -> int:
         """Return how many words before a name are titles."""
-        names = list(takewhile(lambda child: self.words[child.head].lower() in _words("titles"), children))
+        names = list(takewhile(lambda child: self.words[child.head].lower() in word_list("titles"), children))
         following = children[len(names) :]
         return len(names) if following and following[0].label == "NNP" else 0
 
-    def _is_name(self, children: Sequence[_Phrase]) -> bool:
+    def _is_name(self, children: Sequence[HeadedPhrase]) -> bool:
         """Whether children are a person's name: two or three proper nouns, not in capitals."""
         names = [self.words[child.head] for child in children if child.label == "NNP"]
         is_short = len(names) == sum(child.label != "POS" for child in children) and len(names) in (2, 3)
         return (
-            is_short and all(name.istitle() for name in names) and names[-1].lower() not in _words("places")
+            is_short
+            and all(name.istitle() for name in names)
+            and names[-1].lower() not in word_list("places")
         )
 
-    def _is_be(self, child: _Phrase) -> bool:
-        return _fits(child.label, ("VB*",)) and self.words[child.head].lower() in _words("be")
+    def _is_be(self, child: HeadedPhrase) -> bool:
+        return fits(child.label, ("VB*",)) and self.words[child.head].lower() in word_list("be")
 
-    def _is_passive(self, head: _Phrase, before: Sequence[_Phrase]) -> bool:
-        if head.passive and not _fits(head.label, ("NP", "PP")):
+    def _is_passive(self, head: HeadedPhrase, before: Sequence[HeadedPhrase]) -> bool:
+        if head.passive and not fits(head.label, ("NP", "PP")):
             return True
         participle = self.tags[head.head] == "VBN" and head.label == "VP"
-        return participle and any(self.words[child.head].lower() in _words("passive") for child in before)
+        return participle and any(self.words[child.head].lower() in word_list("passive") for child in before)
 
-    def _repaired(self, parent: _Phrase) -> _Phrase:
+    def _repaired(self, parent: HeadedPhrase) -> HeadedPhrase:
         """Handle "there is", questions about a predicate, and the subject of an infinitive."""
         subject = next((child for child in parent.children if child.label == "NP"), None)
         exists = subject is not None and self.tags[subject.head] == "EX"
@@ -459,17 +291,17 @@ class _Conversion:
             return self._swapped(parent, question.head, "cop")
         return parent
 
-    def _asks_predicate(self, parent: _Phrase) -> bool:
+    def _asks_predicate(self, parent: HeadedPhrase) -> bool:
         has_question = parent.has("WHNP", "WHADJP")
-        is_be = self.words[parent.head].lower() in _words("be") and _fits(self.tags[parent.head], ("VB*",))
+        is_be = self.words[parent.head].lower() in word_list("be") and fits(self.tags[parent.head], ("VB*",))
         clause = parent.children[parent.head_child]
         if parent.label == "SBARQ" and clause.label == "SQ" and clause.copula is not None:
             return (
-                has_question and _fits(self.tags[parent.head], ("NN*", "PRP", "DT")) and not clause.has("NP")
+                has_question and fits(self.tags[parent.head], ("NN*", "PRP", "DT")) and not clause.has("NP")
             )
         return has_question and is_be and clause.label in ("S", "SQ") and clause.has("NP")
 
-    def _swapped(self, parent: _Phrase, head: int, relation: str) -> _Phrase:
+    def _swapped(self, parent: HeadedPhrase, head: int, relation: str) -> HeadedPhrase:
         """Make another word the head of a phrase, and the head so far its dependent; clause-level dependents move."""
         old = parent.head
         for word, (governor, name) in list(self.arcs.items()):
@@ -481,12 +313,8 @@ class _Conversion:
         return replace(parent, head=head, copula=None)
 
 
-def _relation(pair: _Pair) -> str:
-    for rule in _rules():
-        fits = _fits(pair.parent.label, rule.parents) and _fits(pair.child.label, rule.children)
-        if fits and all(_CONDITIONS[name](pair, values) == holds for name, holds, values in rule.conditions):
-            return rule.relation
-    return "dep"
+def _bare(label: str) -> str:
+    return label if label.startswith("-") else category(label)
 
 
 def _upos(word: str, tag: str, relation: str) -> str:
