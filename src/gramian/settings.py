@@ -8,7 +8,6 @@ import ast
 import inspect
 import re
 import textwrap
-import tomllib
 from collections import ChainMap
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -121,6 +120,8 @@ def find_setting(name: str, known: Mapping[str, Setting], command: str) -> Setti
 
 def likely_names(name: str, known: Collection[str], command: str) -> list[str]:
     """Return which names were probably meant: the new one, those with the same last part, or one that is spelt alike."""
+    import tomllib
+
     renamed = tomllib.loads((files("gramian") / "renamed_settings.toml").read_text("utf-8"))
     if name in renamed.get(command, {}):
         return [renamed[command][name]]
@@ -144,6 +145,8 @@ def read_settings(
 
 def read_config(path: str | Path, known: Mapping[str, Setting], command: str) -> dict[str, Any]:
     """Read a TOML file of settings; a table stands for what is before the dot of a name."""
+    import tomllib
+
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:

@@ -199,7 +199,7 @@ def match_cuts(table, accepted, symbols, offsets, backward, whole, pointers, ind
 @kernel
 def trie_nodes(symbols, offsets, weights, parent, symbol, weight, depths):
     """Fill the prefix tree of sorted distinct strings, root first, in arrays for total length + 1 nodes; return its number of nodes."""
-    path = np.zeros(np.diff(offsets).max() + 1, np.int64)  # the node of each prefix of the string before
+    path = np.zeros(symbols.shape[0] + 1, np.int64)  # the node of each prefix of the string before
     parent[0] = symbol[0] = -1
     weight[0] = depths[0] = 0
     nodes = 1

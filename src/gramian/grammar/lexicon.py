@@ -107,12 +107,13 @@ class Lexicon:
         """The tag of each class."""
         return np.array([int(name.partition(" ")[0]) for name in self.classes], np.int64)
 
-    @cached_property
-    def top_tag(self) -> dict[str, str]:
-        """The most probable tag of each known word."""
-        best_first = np.lexsort((-self.entry_probability, self.entry_word))
-        tags = self.entry_tag[best_first[self.entry_start[:-1]]]
-        return dict(zip(self.words, map(self.tags.__getitem__, tags.tolist()), strict=True))
+    def top_tag(self, word: str) -> str | None:
+        """Return the most probable tag of a word; None if it is unknown."""
+        number = self._word_number.get(word)
+        if number is None:
+            return None
+        first, last = self.entry_start[number], self.entry_start[number + 1]
+        return self.tags[self.entry_tag[first + self.entry_probability[first:last].argmax()]]
 
     def score(self, word: str, initial: bool = False) -> WordScores:
         """Return what `word` says about tags and states; `initial` is whether it begins the sentence."""

@@ -11,14 +11,11 @@ import logging
 import os
 from collections.abc import Callable
 from functools import cache
-from time import perf_counter
 from typing import Any, TypeAlias
 
 import numba
 from numba.core import event
 from numba.extending import is_jitted
-
-from gramian.kernels import plain
 
 Kernel: TypeAlias = Callable[..., Any]
 
@@ -54,53 +51,47 @@ def _compiled(function: Kernel, **options: Any) -> Kernel:
     options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
     dispatcher: Any = numba.njit(**options)(function)
     if is_jitted(dispatcher):  # not where compilation is switched off
-        linking = _linking()
-        if linking is None:
-            plain.keep(dispatcher)
-        elif os.environ.get("GRAMIAN_PLAIN_NUMBA") or not linking.is_active():
-            linking.mend_boxing()
-            plain.keep(dispatcher)
-        else:
-            linking.accelerate(dispatcher)
+        _path()(dispatcher)
     return dispatcher
 
 
 @cache
-def _linking() -> Any:
-    """Return what accelerates kernels and mends numba; None if the version of numba was not tested with it."""
-    if ".".join(numba.__version__.split(".")[:2]) not in TESTED:
-        return None
+def _path() -> Callable[[Any], None]:
+    """Return what prepares a dispatcher for the best path that this version of numba allows."""
+
+    def prepare(dispatcher: Any) -> None:
+        """Keep nothing: each process compiles what it needs."""
+
     try:
-        from gramian.kernels import linking
+        from gramian.kernels import plain
+
+        prepare = plain.keep
+        if ".".join(numba.__version__.split(".")[:2]) in TESTED:
+            from gramian.kernels import linking
+
+            if os.environ.get("GRAMIAN_PLAIN_NUMBA"):
+                linking.mend_boxing()
+            else:
+                prepare = linking.accelerate
     except Exception as error:  # numba's internals have changed
         _logger.debug("plain numba compiles all kernels: %s: %s", type(error).__name__, error)
-        return None
-    return linking
+    return prepare
 
 
-class _Notice(event.Listener):
+class _Notice(event.TimingListener):
     """Says what takes so long, once, if more is compiled after some compilation."""
 
     def __init__(self, patience: float = 0.5) -> None:
-        self._depth = 0  # kernels compile others that they call
-        self._left = patience
-        self._is_said = False
-        self._began = 0.0
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._patience = patience
 
     def on_start(self, event: object) -> None:
-        self._depth += 1
-        if self._depth == 1:
-            self._began = perf_counter()
-            if self._left <= 0 and not self._is_said:
-                self._is_said = True
-                _logger.warning(
-                    "Compiling kernels for this machine. This takes about half a minute when a command first needs them."
-                )
-
-    def on_end(self, event: object) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            self._left -= perf_counter() - self._began
+        if self._depth == 0 and self.done and self.duration > self._patience:
+            self._patience = float("inf")
+            _logger.warning(
+                "Compiling kernels for this machine. This takes about half a minute when a command first needs them."
+            )
+        super().on_start(event)  # type: ignore[no-untyped-call]
 
 
 event.register("numba:compile", _Notice())  # type: ignore[no-untyped-call]

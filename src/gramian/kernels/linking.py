@@ -11,23 +11,18 @@ plain numba.
 
 from __future__ import annotations
 
-import atexit
 import gc
-import hashlib
 import logging
-import pickle
 import sys
 from collections.abc import Callable
 from functools import cache, cached_property, partial
 from itertools import starmap
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from llvmlite import binding as llvm
 from llvmlite import ir
 from numba.core import compiler, types
-from numba.core.caching import NullCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.environment import Environment, lookup_environment
@@ -35,7 +30,6 @@ from numba.core.pythonapi import _boxers
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import _nrt_python  # type: ignore[attr-defined]
 from numba.core.runtime.nrt import rtsys
-from numba.core.serialize import dumps
 from numba.core.typing.typeof import Purpose, typeof
 from numba.np import numpy_support
 
@@ -52,50 +46,37 @@ def _nothing(*_: Any) -> None:
 
 
 class _State:
-    """Whether kernels are accelerated, and how each returns to plain numba."""
+    """Which kernels are accelerated, and what they had before; none after anything has failed."""
 
     is_active = True
     is_checked = False
-    undo: ClassVar[list[Callable[[], None]]] = []
-
-
-def is_active() -> bool:
-    """Return whether kernels are accelerated: not after anything has failed."""
-    return _State.is_active
+    originals: ClassVar[list[tuple[Any, Any, Any]]] = []
 
 
 def accelerate(dispatcher: Any) -> None:
     """Compile a kernel together with what it calls, and as a part of what calls it."""
-    original = dispatcher._compiler, dispatcher._cache
+    plain.keep(dispatcher)
+    if not _State.is_active:
+        return
+    _State.originals.append((dispatcher, dispatcher._compiler, dispatcher._cache))
     dispatcher._cache = _Cache(dispatcher)
     dispatcher._compiler = _copied(_Whole, dispatcher)
     dispatcher._compiler.dispatcher = dispatcher
     callee = _Callee(dispatcher)
-    changes = {
-        "_compilation_chain_init_hook": _nothing,  # numba would look for installed extensions
-        "typeof_pyval": partial(_typeof_argument, dispatcher),
-        "get_call_template": callee.get_call_template,
-        "get_overload": callee.get_overload,
-    }
-    vars(dispatcher).update(changes)
-
-    def undo() -> None:
-        dispatcher._compiler, dispatcher._cache = original
-        for name in changes:
-            delattr(dispatcher, name)
-        plain.keep(dispatcher)
-
-    _State.undo.append(undo)
+    dispatcher._compilation_chain_init_hook = _nothing  # numba would look for installed extensions
+    dispatcher.typeof_pyval = partial(_typeof_argument, dispatcher)
+    dispatcher.get_call_template, dispatcher.get_overload = callee.get_call_template, callee.get_overload
 
 
 def abandon(reason: Exception) -> None:
     """Return all kernels to plain numba."""
     _logger.debug("plain numba compiles all kernels: %s: %s", type(reason).__name__, reason)
     _State.is_active = False
-    while _State.undo:
-        _State.undo.pop()()
-    if (own := store.directories("plain")[1]) is not None:
-        atexit.register(plain.seal, own)  # of the kernel that is being compiled now
+    while _State.originals:
+        dispatcher, *before = _State.originals.pop()
+        dispatcher._compiler, dispatcher._cache = before
+        for name in ("_compilation_chain_init_hook", "typeof_pyval", "get_call_template", "get_overload"):
+            delattr(dispatcher, name)
 
 
 def _check() -> None:
@@ -104,27 +85,28 @@ def _check() -> None:
         _State.is_checked = True
         from gramian.kernels import self_check
 
-        if not self_check.passes():
-            raise RuntimeError("the self-check kernel returned a wrong result")
+        if not (self_check.passes() and _State.is_active):
+            raise RuntimeError("the self-check kernel failed")
 
 
-class _Cache(NullCache):
-    """The compiled versions of one kernel: the cache that numba's dispatcher asks before it compiles."""
+class _Cache(plain.KernelCache):
+    """Linked kernels, which hold all that they need."""
+
+    path = "linked"
 
     def __init__(self, dispatcher: Any) -> None:
-        function = dispatcher.py_func
+        super().__init__(dispatcher)
         self._dispatcher = dispatcher
-        self._name = f"{function.__module__.removeprefix('gramian.')}.{function.__qualname__}"
-        self._is_ours = Path(function.__code__.co_filename).is_relative_to(store.PACKAGE)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the kernel compiled for some types; None if there is none."""
         try:
-            _check()
             found = self.load(sig, target_context)
+            readable, own = self.files(sig)
+            if found is None or readable != [own]:  # what the package holds was compiled elsewhere
+                _check()
         except Exception as error:
             abandon(error)
-        if not _State.is_active:
             return self._dispatcher._cache.load_overload(sig, target_context)
         if found is None:
             target_context.refresh()  # what a compiler needs
@@ -133,25 +115,38 @@ class _Cache(NullCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         """Do nothing: the compiler has saved it."""
 
-    def load(self, sig: Any, target_context: Any) -> Any:
-        """Return what :meth:`save` wrote; None if there is nothing."""
-        for path in self.paths(sig)[0]:
-            if (content := store.read(path)) is not None:
-                _name_runtime()
-                return _rebuilt(target_context, *pickle.loads(content))
-        return None
+    save = plain.KernelCache.save_overload
 
-    def save(self, sig: Any, data: Any) -> None:
-        """Keep a compiled kernel, if there is a place."""
-        if (path := self.paths(sig)[1]) is not None and not data.library.has_dynamic_globals:
-            store.write(path, dumps(_reduced(data)))
+    def reduced(self, data: Any) -> tuple[Any, ...]:
+        """Return what is needed to run a compiled kernel, and its environments.
 
-    def paths(self, sig: Any) -> tuple[list[Path], Path | None]:
-        """Return where a kernel may be, and where one is kept that is compiled here."""
-        kinds = repr(tuple(map(_kind, getattr(sig, "args", sig))))
-        name = f"{self._name}-{hashlib.sha256(kinds.encode()).hexdigest()[:20]}.kernel"
-        readable, own = store.directories("linked") if self._is_ours else ([], None)
-        return [directory / name for directory in readable], own and own / name
+        In the place of what others could be linked with stands a module of names alone: what numba looks for when it loads the kernel.
+        """
+        function, library = data.fndesc, data.library
+        function.typemap = function.calltypes = None
+        text = str(library._final_module)
+        environments = [
+            (one.globals["__name__"], one.consts, one.env_name)
+            for one in data._find_referenced_environments()
+            if one is data.environment or text.count(one.env_name) > 1  # its definition, and a use
+        ]
+        names = (
+            function.llvm_func_name,
+            function.llvm_cpython_wrapper_name,
+            function.llvm_cfunc_wrapper_name,
+        )
+        module = ir.Module()
+        for symbol in {*names, *(one[2] for one in environments)}:
+            ir.GlobalVariable(module, ir.IntType(8), symbol).linkage = "common"
+        code = library._get_compiled_object(), llvm.parse_assembly(str(module)).as_bitcode()
+        kept = (data.environment, data.signature, data.objectmode, data.lifted, "", data.reload_init)
+        return ((library.name, "object", code), function, *kept), environments
+
+    def rebuilt(self, target_context: Any, parts: Any) -> Any:
+        """Return a compiled kernel from its parts."""
+        _name_runtime()
+        kept, environments = parts
+        return super().rebuilt(target_context, (*kept, tuple(starmap(_environment, environments))))
 
 
 class _Flags(compiler.Flags):
@@ -212,7 +207,7 @@ class _Whole(_Called):
     def _compile_core(self, args: Any, return_type: Any) -> Any:
         stored = self.dispatcher._cache
         try:
-            with store.alone(stored.paths(args)[1]):
+            with store.alone(stored.files(args)[1]):
                 found = stored.load(args, self.targetdescr.target_context)
                 return found or self._compiled(args, return_type)
         except Exception as error:
@@ -324,46 +319,11 @@ def _typeof(value: Any) -> Any:
     return typeof(value, Purpose.argument) if isinstance(value, int | float | np.generic) else None
 
 
-def _kind(kind: Any) -> Any:
-    """Return what tells a type from others; of named tuples, wherever they are defined, also the names of their fields."""
-    if parts := getattr(kind, "types", ()):
-        return type(kind).__name__, getattr(kind, "fields", ()), tuple(map(_kind, parts))
-    return str(kind)
-
-
 @cache
 def _name_runtime() -> None:
     """Tell LLVM where the functions of numba's runtime are. What numba compiles of it before anything runs is part of every kernel."""
     for name, address in _nrt_python.c_helpers.items():
         llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
-
-
-def _reduced(result: Any) -> tuple[Any, ...]:
-    """Return what is needed to run a compiled kernel, and its environments.
-
-    In the place of what others could be linked with stands a module of names alone: what numba looks for when it loads the kernel.
-    """
-    function, library = result.fndesc, result.library
-    function.typemap = function.calltypes = None
-    text = str(library._final_module)
-    environments = [
-        (one.globals["__name__"], one.consts, one.env_name)
-        for one in result._find_referenced_environments()
-        if one is result.environment or text.count(one.env_name) > 1  # its definition, and a use
-    ]
-    names = (function.llvm_func_name, function.llvm_cpython_wrapper_name, function.llvm_cfunc_wrapper_name)
-    module = ir.Module()
-    for symbol in {*names, *(one[2] for one in environments)}:
-        ir.GlobalVariable(module, ir.IntType(8), symbol).linkage = "common"
-    code = library._get_compiled_object(), llvm.parse_assembly(str(module)).as_bitcode()
-    kept = (result.environment, result.signature, result.objectmode, result.lifted, "", result.reload_init)
-    return ((library.name, "object", code), function, *kept), environments
-
-
-def _rebuilt(target_context: Any, kept: tuple[Any, ...], environments: list[Any]) -> Any:
-    """Return a compiled kernel from what was kept of it."""
-    rebuild: Any = compiler.CompileResult._rebuild
-    return rebuild(target_context, *kept, tuple(starmap(_environment, environments)))
 
 
 def _environment(module: str, constants: list[Any], name: str) -> Environment:

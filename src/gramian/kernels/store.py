@@ -60,15 +60,12 @@ _DIRECTORY = re.compile(r"(linked|plain)-[0-9a-f]{16}-[0-9a-f]{16}")
 _UNUSED = 30 * 86_400  # seconds after which a directory for another processor or other versions is removed
 
 
-def sources(kind: str) -> list[Path]:
+def sources() -> list[Path]:
     """Return every file that takes part in kernels: kernel files, this package, and all that they import from gramian.
 
-    numba compiles the values of imported constants into a kernel, so the files that define them count too. Names of fields are of the
-    same importance: linked kernels are named after those of their arguments, for plain ones all files of gramian count.
+    numba compiles the values of imported constants into a kernel, so the files that define them count too.
     """
-    pending = set(PACKAGE.rglob("*.py" if kind == "plain" else "*_kernels.py")) | set(
-        Path(__file__).parent.glob("*.py")
-    )
+    pending = {*PACKAGE.rglob("*_kernels.py"), *Path(__file__).parent.glob("*.py")}
     found: set[Path] = set()
     while pending:
         path = pending.pop()
@@ -81,7 +78,7 @@ def sources(kind: str) -> list[Path]:
 
 def directory_name(processor: tuple[str, str, str], kind: str) -> str:
     """Return the name of the directory of kernels for a processor (system, name, features)."""
-    files = [(path.relative_to(PACKAGE).as_posix(), _digest(path.read_bytes())) for path in sources(kind)]
+    files = [(path.relative_to(PACKAGE).as_posix(), _digest(path.read_bytes())) for path in sources()]
     numpy = np.__version__.split(".")[:2]  # numba distinguishes no finer versions of it
     versions = (__version__, numba.__version__, llvmlite.__version__, numpy, sys.implementation.cache_tag)
     settings = [getattr(config, name, None) for name in _SETTINGS]

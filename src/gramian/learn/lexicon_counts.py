@@ -316,7 +316,7 @@ class LexicalModel:
         """Guess P(tag | form) of many words; shape (n_words, n_tags)."""
         features, weights = self._form_model
         number = {feature: index for index, feature in enumerate(features)}
-        matrix = _indicators([word_features(word, False, self.top_tag) for word in words], number)
+        matrix = _indicators([word_features(word, False, self.top_tag.get) for word in words], number)
         logits = matrix @ weights[:-1].astype(np.float64) + weights[-1]
         logits -= logits.max(axis=1, keepdims=True)
         np.exp(logits, out=logits)
@@ -344,7 +344,7 @@ class LexicalModel:
     def _form_model(self) -> tuple[tuple[str, ...], npt.NDArray[np.float32]]:
         """Features and weights of P(tag | form), learnt from rare words."""
         examples = (
-            (tuple(word_features(word, is_initial, self.top_tag)), tag, float(count))
+            (tuple(word_features(word, is_initial, self.top_tag.get)), tag, float(count))
             for word, tag, is_initial, count in self._form_examples()
             if count > 0
         )

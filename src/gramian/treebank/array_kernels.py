@@ -101,10 +101,9 @@ def write_codes(label, left, right, word_code, tree_start, open_start, opens, co
     `word_code` is -1 at phrases. OUT: `codes`.
     """
     n_trees, n_codes = tree_start.shape[0] - 1, 0
-    longest = np.diff(tree_start).max() if n_trees else 0
-    stack = np.empty(
-        2 * longest + 2, np.int32
-    )  # nodes, and as negative numbers how many brackets are to be closed
+    # Nodes, and as negative numbers how many brackets are to be closed. There is room for more than the longest tree: memory that is not
+    # touched costs nothing.
+    stack = np.empty(2 * label.shape[0] + 2, np.int32)
     for tree in range(n_trees):
         stack[0] = tree_start[tree + 1] - 1
         size = 1
@@ -144,7 +143,7 @@ def keep_nodes(label, word, parent, maps, merge_same, new_label, kept_parent):
     phrase_map, tag_map, is_wrapper = maps
     n_nodes = label.shape[0]
     children = np.zeros(n_nodes, np.int32)  # surviving direct children, splices resolved
-    only_child = np.full(n_nodes, -1, np.int32)
+    only_child = np.empty(n_nodes, np.int32)  # where there is one
     dropped, emptied, merged, wrappers = 0, 0, 0, 0
     for node in range(n_nodes - 1, -1, -1):
         above = parent[node]
@@ -220,11 +219,14 @@ def binarise_nodes(new_label, word, kept_parent, tree_start, n_labels, lean_left
     size = 1
     while size < 4 * chain_head.shape[0]:
         size *= 2
-    table_key = np.full(size, -1, np.int64)
-    table_value = np.zeros(size, np.int32)
+    table_key, table_value = np.empty(size, np.int64), np.empty(size, np.int32)
+    for slot in range(size):
+        table_key[slot] = -1
     n_chains, n_out, n_out_trees = 0, 0, 0
-    n_trees = tree_start.shape[0] - 1
-    longest = np.diff(tree_start).max() if n_trees else 0
+    n_trees, longest = (
+        tree_start.shape[0] - 1,
+        new_label.shape[0],
+    )  # of all trees together: what is not touched costs nothing
     first_child = np.empty(longest, np.int32)
     next_sibling = np.empty(longest, np.int32)
     chain = np.empty(longest, np.int32)  # chain number of a processed phrase
@@ -232,7 +234,8 @@ def binarise_nodes(new_label, word, kept_parent, tree_start, n_labels, lean_left
     sons = np.empty(longest, np.int32)
     for tree in range(n_trees):
         base, stop = tree_start[tree], tree_start[tree + 1]
-        first_child[: stop - base] = -1
+        for index in range(stop - base):
+            first_child[index] = -1
         roots, root, tree_first = 0, -1, n_out
         position = 0
         for node in range(base, stop):  # leaves in sentence order
@@ -278,8 +281,8 @@ def binarise_nodes(new_label, word, kept_parent, tree_start, n_labels, lean_left
                         right[top] = -1
                         n_out += 1
                     else:
-                        if not lean_left:
-                            sons[:count] = sons[:count][::-1].copy()
+                        for step in range(0 if lean_left else count // 2):  # from the right
+                            sons[step], sons[count - 1 - step] = sons[count - 1 - step], sons[step]
                         accumulated = output_node[sons[0]]
                         top = -1
                         for step in range(1, count):

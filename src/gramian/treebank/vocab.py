@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -76,10 +76,13 @@ def suffix_chain(word: str, initial: bool = False, longest: int = 4) -> list[str
     return [form] + [f"{form}/{lower[-size:]}" for size in range(1, min(longest, len(lower) - 1) + 1)]
 
 
-def word_features(word: str, initial: bool = False, top_tag: Mapping[str, str] | None = None) -> list[str]:
+def word_features(
+    word: str, initial: bool = False, top_tag: Callable[[str], str | None] = lambda word: None
+) -> list[str]:
     """Return the features of a word form from which tags of unknown words are guessed.
 
-    `top_tag`, the most frequent tag of known words, tells what the lower-cased word, and the part after its last hyphen, are.
+    `top_tag` returns the most frequent tag of a known word: features name those of the lower-cased word, and of the part after its
+    last hyphen.
     """
     lower = word.lower()
     features = [f"s{size}:{lower[-size:]}" for size in range(1, min(5, len(lower)) + 1)]
@@ -87,15 +90,14 @@ def word_features(word: str, initial: bool = False, top_tag: Mapping[str, str] |
     form = shape(word, initial)
     features += [f"f:{form}", f"f:{form}/{lower[-3:]}", f"n:{min(len(word), 12)}"]
     features += [f"c:{character}" for character in sorted(set(word)) if not character.isalnum()]
-    if top_tag is not None:
-        if lower != word and lower in top_tag:
-            features.append(f"l:{top_tag[lower]}:{initial:d}")
-        capital = lower.capitalize()
-        if capital != word and capital in top_tag:
-            features.append(f"C:{top_tag[capital]}")
-        part = word.rpartition("-")[2]
-        if part != word and part in top_tag:
-            features.append(f"h:{top_tag[part]}")
+    if lower != word and (tag := top_tag(lower)) is not None:
+        features.append(f"l:{tag}:{initial:d}")
+    capital = lower.capitalize()
+    if capital != word and (tag := top_tag(capital)) is not None:
+        features.append(f"C:{tag}")
+    part = word.rpartition("-")[2]
+    if part != word and (tag := top_tag(part)) is not None:
+        features.append(f"h:{tag}")
     return features
 
 

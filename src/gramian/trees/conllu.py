@@ -12,9 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from conllu.exceptions import ParseException
-from conllu.parser import parse_dict_value, parse_id_value
-
 from gramian.errors import InputError
 from gramian.io.output import write_lines
 from gramian.io.reading import Source, TextLines
@@ -66,6 +63,8 @@ class Token:
     @property
     def features(self) -> dict[str, str | None]:
         """The morphological features by name."""
+        from conllu.parser import parse_dict_value
+
         return dict(parse_dict_value(self.feats) or {})
 
     def __str__(self) -> str:
@@ -288,6 +287,9 @@ def _parse(block: list[str], source: str, first_line: int, arcs: bool) -> Senten
             hint = "separate the columns by tabs" if len(columns) == 1 else None
             raise _error(f"{len(columns)} columns instead of {_COLUMNS}", source, number, line, hint)
         if not _NUMBER.fullmatch(columns[0]):
+            from conllu.exceptions import ParseException
+            from conllu.parser import parse_id_value
+
             try:
                 parse_id_value(columns[0])
             except (ParseException, ValueError):

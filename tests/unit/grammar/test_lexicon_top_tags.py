@@ -10,9 +10,8 @@ def test_the_most_probable_tag_of_each_word_the_first_of_equal_ones():
     lexicon = tiny_grammar().lexicon
     chances = np.random.default_rng(0).choice([0.25, 0.5], len(lexicon.entry_tag)).astype(np.float32)
     lexicon = replace(lexicon, entry_probability=chances)
-    assert len(lexicon.top_tag) == len(lexicon.words)
     for number, word in enumerate(lexicon.words):
         entries = range(lexicon.entry_start[number], lexicon.entry_start[number + 1])
         best = max(entries, key=lambda entry: (chances[entry], -entry))
-        assert lexicon.top_tag[word] == lexicon.tags[lexicon.entry_tag[best]]
-    assert "no such word" not in lexicon.top_tag
+        assert lexicon.top_tag(word) == lexicon.tags[lexicon.entry_tag[best]]
+    assert lexicon.top_tag("no such word") is None

@@ -49,7 +49,7 @@ def test_suffix_chain():
 
 
 def test_word_features_of_a_known_relative():
-    top_tag = {"bound": "VBN", "the": "DT", "Smith": "NNP"}
+    top_tag = {"bound": "VBN", "the": "DT", "Smith": "NNP"}.get
     assert "l:DT:1" in word_features("The", True, top_tag)
     assert "C:NNP" in word_features("smith", False, top_tag)
     assert "h:VBN" in word_features("un-bound", False, top_tag)
