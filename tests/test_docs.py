@@ -144,6 +144,28 @@ def run_console(block: str, place: str) -> None:
         )
 
 
+def test_options_of_the_pages_exist(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    import command_pages
+
+    sections = re.split(r"^#+ (?=gramian)", command_pages.page(), flags=re.MULTILINE)
+    options = {
+        name.partition("\n")[0].strip(): set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", name))
+        for name in sections
+    }
+    assert len(options) > 20
+    unknown = [
+        f"{page.name}: {command} {option}"
+        for page in ROOT.glob("docs/*/*.md")
+        for command, words in re.findall(
+            r"(gramian (?:dep |wfa )?[a-z]+)\b([^`\n|#]*)", page.read_text("utf-8")
+        )
+        for option in re.findall(r"(?<!\S)--[a-z][a-z-]*", words)
+        if command in options and option not in options[command]
+    ]
+    assert not unknown
+
+
 def test_a_wrong_page_fails(folder):
     with pytest.raises(AssertionError, match="instead of"):
         run_console("$ echo one two\none three\n", "page:1")
