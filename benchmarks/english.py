@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks import machine
 
-SETS = ("gum/dev", "gum/dev-other", "craft/dev-500", "ptb-sample/dev")
+SETS = ("gum/dev", "gum/dev-other", "masc/dev", "craft/dev-500", "ptb-sample/dev")
 
 
 def main() -> None:
