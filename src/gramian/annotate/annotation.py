@@ -55,12 +55,6 @@ class Annotation:
             forbidden=tuple(dict.fromkeys((*rejected, *(span for span in unwanted if span not in wanted)))),
         )
 
-    def with_tree(self, tree: Tree) -> Annotation:
-        """Return the annotation with the phrases and tags of another tree over the same words; fixed tags stay."""
-        fixed = dict(self.tags)
-        tags = [fixed.get(index, tag) for index, tag in enumerate(tree.tags)]
-        return replace(self, tree=build_tree(self.tree.words, tags, phrases_of(tree)))
-
 
 def phrases_of(tree: Tree) -> list[Span]:
     """Return the phrases of a tree, parents before children.

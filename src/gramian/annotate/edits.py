@@ -25,11 +25,6 @@ class Edit:
     target: Span | None = None
     at: int = 0
 
-    @property
-    def changes_structure(self) -> bool:
-        """Whether the sentence is parsed again after it; a tag alone is taken as it is."""
-        return self.action not in ("require", "retag")
-
 
 def apply_edit(annotation: Annotation, edit: Edit) -> Annotation:
     """Return the annotation after an edit, which is not parsed again.
@@ -80,8 +75,10 @@ def _relabel(annotation: Annotation, edit: Edit) -> Annotation:
 def _retag(annotation: Annotation, edit: Edit) -> Annotation:
     if edit.node.end - edit.node.start != 1:
         raise OptionError(f"a tag spans one word, unlike {edit.node}")
-    tags = {**dict(annotation.tags), edit.node.start: edit.label}
-    return replace(annotation, tags=tuple(sorted(tags.items()))).with_tree(annotation.tree)
+    fixed = {**dict(annotation.tags), edit.node.start: edit.label}
+    tags = [fixed.get(index, tag) for index, tag in enumerate(annotation.tree.tags)]
+    tree = build_tree(annotation.tree.words, tags, annotation.phrases)
+    return replace(annotation, tags=tuple(sorted(fixed.items())), tree=tree)
 
 
 def _add(annotation: Annotation, edit: Edit) -> Annotation:

@@ -10,14 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from gramian.annotate.annotation import Annotation, build_tree
-from gramian.chart.constraints import Constraints, Span
+from gramian.annotate.edits import Edit
+from gramian.annotate.revision import Beliefs, Reviser
+from gramian.chart.constraints import Span
 from gramian.chart.label_table import label_table
 from gramian.parsing.parser import Parser
 from gramian.parsing.result import ParseResult
-from gramian.parsing.sentences import ParseRequest, Plain
 from gramian.trees import Tree
-
-_RELIABLE = ("parsed", "narrow", "wide")  # the statuses of results whose trees the grammar derives
 
 
 @dataclass(frozen=True)
@@ -71,10 +70,11 @@ _TAGS = (
 
 
 class Proposal(NamedTuple):
-    """A tree and the confidence of each of its nodes; None where no parser says."""
+    """A tree, the confidence of each of its nodes, and edits that are likely to be right; None and none where no parser says."""
 
     tree: Tree
     confidences: tuple[float, ...] | None = None
+    suggestions: tuple[Edit, ...] = ()
 
 
 class Proposer:
@@ -94,45 +94,33 @@ class Proposer:
         self, parser: Parser | None, labels: LabelSet, known_tags: Mapping[str, str] | None = None
     ) -> None:
         self.parser, self.labels, self._known_tags = parser, labels, dict(known_tags or {})
-        self._phrases: frozenset[str] = frozenset()
-        if parser is not None:
-            table = label_table(parser.model.grammar.symbols, parser.model.grammar.n_phrases)
-            self._phrases = frozenset(table.names[: table.n_phrase_labels])
+        self._reviser = None if parser is None else Reviser(parser)
 
     def propose(self, sentences: Sequence[Sequence[str]]) -> list[Proposal]:
-        """Return a tree for each of some sentences."""
+        """Return a tree for each of some sentences, without suggestions."""
         if self.parser is None:
             return [Proposal(self._flat(words)) for words in sentences]
         results = self.parser.parse_batch([list(words) for words in sentences])
         return [self._proposal(words, result) for words, result in zip(sentences, results, strict=True)]
 
+    def assess(self, annotation: Annotation) -> Proposal:
+        """Return the tree of an annotation with the confidences of its nodes, and suggestions, given its decisions."""
+        return self._assessed(
+            annotation, None if self._reviser is None else self._reviser.beliefs(annotation)
+        )
+
     def revise(self, annotation: Annotation) -> tuple[Annotation, Proposal]:
-        """Parse a sentence again under the decisions of its annotation.
+        """Parse a sentence again under the decisions of its annotation, which every tree meets, and assess it."""
+        beliefs = None if self._reviser is None else self._reviser.beliefs(annotation)
+        if beliefs is not None and self._reviser is not None:
+            annotation = replace(annotation, tree=self._reviser.nearest_tree(annotation, beliefs))
+        return annotation, self._assessed(annotation, beliefs)
 
-        Where no parse meets them, the tree stays as it was edited.
-        """
-        words = annotation.tree.words
-        if self.parser is None or not words:
-            return annotation, Proposal(annotation.tree)
-        fixed = dict(annotation.tags)
-        sentence: Plain = [
-            (word, {fixed[index]: 1.0}) if index in fixed else word for index, word in enumerate(words)
-        ]
-        [result] = self.parser.parse_batch([ParseRequest(sentence, self._constraints(annotation))])
-        proposal = self._proposal(words, result)
-        if result.status not in _RELIABLE or not annotation.is_met(proposal.tree):
-            return annotation, Proposal(annotation.tree)
-        revised = annotation.with_tree(proposal.tree)
-        return revised, proposal._replace(tree=revised.tree)
-
-    def _constraints(self, annotation: Annotation) -> Constraints:
-        """Return the decisions as constraints; a phrase with a label that the grammar does not have is a span that nothing crosses."""
-        known = [span for span in annotation.required if span.label in self._phrases]
-        unknown = [
-            replace(span, label=None) for span in annotation.required if span.label not in self._phrases
-        ]
-        forbidden = [span for span in annotation.forbidden if span.label in self._phrases]
-        return Constraints(uncrossed=tuple(unknown), required=tuple(known), forbidden=tuple(forbidden))
+    def _assessed(self, annotation: Annotation, beliefs: Beliefs | None) -> Proposal:
+        if beliefs is None or self._reviser is None:
+            return Proposal(annotation.tree)
+        confidences = self._reviser.confidences(annotation, beliefs)
+        return Proposal(annotation.tree, confidences, self._reviser.suggestions(annotation, beliefs))
 
     def _proposal(self, words: Sequence[str], result: ParseResult) -> Proposal:
         if result.tree.is_empty or len(result.tree.words) != len(words) or result.tree.word is not None:

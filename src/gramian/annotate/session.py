@@ -23,11 +23,12 @@ _log = logging.getLogger("gramian.annotate")
 
 @dataclass(frozen=True)
 class View:
-    """A sentence as an annotator sees it: what is stored, with revision 0 where only a proposal is there, and confidences."""
+    """A sentence as an annotator sees it: what is stored, with revision 0 where only a proposal is there, confidences, and suggestions."""
 
     name: str
     stored: StoredAnnotation
     confidences: tuple[float, ...] | None
+    suggestions: tuple[Edit, ...]
     generation: int
 
 
@@ -63,25 +64,22 @@ class AnnotationSession:
         """Return a sentence: as the annotator left it, or with a proposal."""
         stored = self.bank.find(annotator, name)
         if stored is not None:
-            return self._stored_view(name, stored)
+            return self._viewed(name, stored)
         proposal, generation = self._proposal(name)
-        return View(name, StoredAnnotation(Annotation(proposal.tree)), proposal.confidences, generation)
+        return self._viewed(name, StoredAnnotation(Annotation(proposal.tree)), generation)
 
     def edit(self, annotator: str, name: str, edit: Edit, *, revision: int, generation: int) -> View:
         """Apply an edit, parse again under all decisions, and save."""
         before = self._current(annotator, name, revision, generation)
-        annotation = apply_edit(before, edit)
-        revised, proposal = self._proposer.revise(annotation)
-        if edit.changes_structure:
-            annotation = revised
+        annotation, proposal = self._proposer.revise(apply_edit(before, edit))
         stored = self.bank.save(annotator, name, annotation, revision=revision, before=before)
-        return self._stored_view(name, stored, proposal)
+        return View(name, stored, *proposal[1:], self.generation)
 
     def finish(self, annotator: str, name: str, *, done: bool, revision: int, generation: int) -> View:
         """Accept the tree, or take that back."""
         before = self._current(annotator, name, revision, generation)
         stored = self.bank.save(annotator, name, replace(before, done=done), revision=revision, before=before)
-        return self._stored_view(name, stored)
+        return self._viewed(name, stored)
 
     def comment(self, annotator: str, name: str, text: str, *, revision: int, generation: int) -> View:
         """Replace the comment on a sentence."""
@@ -89,11 +87,11 @@ class AnnotationSession:
             raise OptionError(f"a comment has at most {_LONGEST_COMMENT:,} characters")
         annotation = replace(self._current(annotator, name, revision, generation), comment=text)
         stored = self.bank.save(annotator, name, annotation, revision=revision)
-        return self._stored_view(name, stored)
+        return self._viewed(name, stored)
 
     def undo(self, annotator: str, name: str, *, revision: int) -> View:
         """Take back the last step."""
-        return self._stored_view(name, self.bank.undo(annotator, name, revision=revision))
+        return self._viewed(name, self.bank.undo(annotator, name, revision=revision))
 
     def _current(self, annotator: str, name: str, revision: int, generation: int) -> Annotation:
         stored = self.bank.find(annotator, name)
@@ -106,11 +104,10 @@ class AnnotationSession:
             )
         return Annotation(proposal.tree)
 
-    def _stored_view(self, name: str, stored: StoredAnnotation, proposal: Proposal | None = None) -> View:
-        """Return what is stored, with the confidences of its parse under all decisions if that is the same tree."""
-        proposal = proposal or self._proposer.revise(stored.annotation)[1]
-        is_same = proposal.tree == stored.annotation.tree
-        return View(name, stored, proposal.confidences if is_same else None, self.generation)
+    def _viewed(self, name: str, stored: StoredAnnotation, generation: int | None = None) -> View:
+        """Return a sentence with the confidences and suggestions of the present parser, given all decisions."""
+        proposal = self._proposer.assess(stored.annotation)
+        return View(name, stored, *proposal[1:], self.generation if generation is None else generation)
 
     def _proposal(self, name: str) -> tuple[Proposal, int]:
         words = self.bank.words(name)

@@ -163,6 +163,7 @@ class AnnotationView:
             "tree": str(annotation.tree),
             "nodes": listed,
             "forbidden": [asdict(span) for span in annotation.forbidden],
+            "suggestions": [asdict(edit) for edit in view.suggestions],
             "done": annotation.done,
             "comment": annotation.comment,
             "revision": view.stored.revision,

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gramian.annotate.annotation import Annotation, build_tree, phrases_of
 from gramian.annotate.edits import Edit, apply_edit
-from gramian.annotate.simulated_annotator import actions_from_scratch, actions_to_gold
+from gramian.annotate.simulated_annotator import CLICKS, effort, effort_from_scratch
 from gramian.chart.constraints import Span
 from gramian.errors import OptionError
 from gramian.trees import Tree
@@ -107,12 +107,15 @@ def trees(draw, n_words):
 def test_a_simulated_annotator_reaches_every_tree(data, n_words):
     one, two = data.draw(trees(n_words)), data.draw(trees(n_words))
     assert build_tree(one.words, one.tags, phrases_of(one)) == one
-    actions = actions_to_gold(one, two)
-    assert actions is None or 1 <= actions <= actions_from_scratch(one) + actions_from_scratch(two)
-    assert actions_to_gold(two, two) == 1
+    assert effort(two, two) == (1, 1)
+    n_phrases = len(phrases_of(one)) + len(phrases_of(two))
+    most = 1 + CLICKS["add"] * n_phrases + CLICKS["retag"] * n_words
     flat = Tree(two.label, [Tree("X", word=word) for word in two.words])
-    assert actions_to_gold(flat, two) is not None
-    assert actions_to_gold(flat, two) <= actions_from_scratch(two)
+    for start in (one, flat):
+        needed = effort(start, two)
+        assert needed is not None
+        assert 1 <= needed.actions <= needed.clicks <= most
+    assert effort(flat, two).clicks <= effort_from_scratch(two).clicks
 
 
 @given(st.data(), st.integers(2, 6), st.sampled_from(["attach", "add", "split", "remove", "relabel"]))

@@ -1,4 +1,4 @@
-"""Annotation, simulated: actions for each tree, and F1 by the number of annotated trees, starting without a model."""
+"""Annotation, simulated: clicks for each tree, and F1 by the number of annotated trees, starting without a model."""
 
 import time
 from collections.abc import Sequence
@@ -9,12 +9,13 @@ import numpy as np
 from gramian.annotate.proposals import LabelSet, Proposer
 from gramian.annotate.retraining import train_proposer
 from gramian.annotate.selection import rank
-from gramian.annotate.simulated_annotator import actions_from_scratch, actions_to_gold
+from gramian.annotate.simulated_annotator import Effort, effort, effort_from_scratch
 from gramian.experiments.data import Data, GoldTree, find_treebank, split_trees, tree_counts
 from gramian.experiments.measure import score_trees
 from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
 from gramian.experiments.results import Figure, Line, Results, Section, Table
 
+WAYS = ("from scratch", "post-editing", "with constraints")
 SELECTIONS = {"active": "active selection", "random": "random selection"}
 
 
@@ -27,7 +28,7 @@ def cells(data: Data, options: Options) -> list[Cell]:
 
 
 def measure(task: Task) -> dict[str, Any]:
-    """Annotate a pool of sentences, train at each size, and score on the test trees; count actions at the sizes up to each."""
+    """Annotate a pool of sentences, train at each size, and score on the test trees; count clicks at the sizes up to each."""
     settings = task["settings"]
     everything, test = split_trees(task["files"], settings["preset"])
     test = test[: settings["test"]]
@@ -71,22 +72,27 @@ def _counted(
     most: int,
     size: int,
 ) -> dict[str, Any]:
-    """Return the mean number of actions for a tree, on sentences that are not annotated yet."""
+    """Return the mean effort for a tree, on sentences that are not annotated yet: from scratch, by post-editing, with constraints."""
     left = sorted(set(range(len(pool))) - set(done))
     drawn = [pool[index].normal for index in random.permutation(left)[:most].tolist()]
     counts = []
     for gold, proposal in zip(drawn, proposer.propose([tree.words for tree in drawn]), strict=True):
-        constrained = actions_to_gold(proposal.tree, gold, lambda edited: proposer.revise(edited)[0])
-        free = actions_to_gold(proposal.tree, gold)
-        if constrained is not None and free is not None:
-            counts.append((actions_from_scratch(gold), free, constrained))
+        efforts = (
+            effort_from_scratch(gold),
+            effort(proposal.tree, gold),
+            effort(proposal.tree, gold, proposer),
+        )
+        if None not in efforts:
+            counts.append([one for one in efforts if one])
     if not counts:
         return {}
-    means = np.mean(counts, axis=0).tolist()
-    names = ("scratch", "corrected", "constrained")
-    return {f"{name}/{size}": round(mean, 3) for name, mean in zip(names, means, strict=True)} | {
-        f"counted/{size}": len(counts)
+    means = np.mean(counts, axis=0).round(3).tolist()
+    figures = {
+        f"{unit} {way}/{size}": mean
+        for way, both in zip(WAYS, means, strict=True)
+        for unit, mean in zip(Effort._fields, both, strict=True)
     }
+    return figures | {f"counted/{size}": len(counts)}
 
 
 def sections(results: Results) -> list[Section]:
@@ -100,16 +106,14 @@ def sections(results: Results) -> list[Section]:
     table = Table("f1", by_size, ["trees", *names], rows)
     lines = [Line.of(SELECTIONS[name], points) for name, points in f1.items()]
     figure = Figure("f1", by_size, "annotated trees", "F1", lines, log_x=True)
-    kinds = ("scratch", "corrected", "constrained")
-    actions = [
-        [SELECTIONS[name], size, *(results.value(name, f"{kind}/{size}") for kind in kinds)]
+    columns = [*(f"clicks {way}" for way in WAYS), *(f"actions {way}" for way in WAYS[1:])]
+    efforts = [
+        [SELECTIONS[name], size, *(results.value(name, f"{column}/{size}") for column in columns)]
         for name in selections
         for size in [0, *sizes]
     ]
-    header = ["selection", "trees", "from scratch", "corrected", "corrected, parsed again after each action"]
-    counted = Table(
-        "actions", "Mean actions for a tree, by trees that the parser has learnt from", header, actions
-    )
+    title = "Mean effort for a tree, by trees that the parser has learnt from"
+    counted = Table("effort", title, ["selection", "trees", *columns], efforts)
     return [
         Section(
             "Accuracy",
@@ -117,14 +121,15 @@ def sections(results: Results) -> list[Section]:
             [table, figure],
         ),
         Section(
-            "Actions",
-            "Adding, removing or relabelling a phrase or a tag is an action, and so is accepting a tree.",
+            "Effort",
+            "Adding a phrase takes 3 clicks, relabelling or moving one or changing a tag 2, removing one, taking a suggestion and "
+            "accepting the tree 1.",
             [counted],
         ),
     ]
 
 
-TITLE = "Annotation: actions for each tree, and F1 by annotated trees"
+TITLE = "Annotation: clicks for each tree, and F1 by annotated trees"
 ABOUT = (
     "Simulated annotators with gold trees, who start without a model and correct what the parser proposes."
 )

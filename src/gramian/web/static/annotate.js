@@ -127,6 +127,7 @@ function draw() {
     current.forbidden.length ? el("p", { class: "hint", id: "anno-forbidden" }, "Removed: ", current.forbidden.map((one) =>
       el("button", { type: "button", class: "quiet", "aria-label": `Allow ${one.label} over ${words.slice(one.start, one.end).join(" ")} again`,
         onclick: () => guarded(() => edit("release", one)) }, labelled(one.label), ` “${words.slice(one.start, one.end).join(" ")}” ×`))) : null,
+    suggested(words),
     el("div", { class: "tools", role: "group", "aria-label": "Sentence" },
       el("button", { type: "button", class: "main", id: "anno-done", onclick: () => guarded(finish) }, current.done ? "Finished: next" : "Finish and next", el("kbd", {}, " d")),
       el("button", { type: "button", class: "quiet", id: "anno-undo", disabled: !current.undoable, onclick: () => guarded(undo) }, "Undo", el("kbd", {}, " z")),
@@ -151,6 +152,22 @@ function draw() {
   });
   scroll.addEventListener("keydown", keys, true);
   drawing.addEventListener("pointerdown", startDrag);
+}
+
+/** Edits that the parser suggests, as buttons: phrases, then for each word other tags. */
+function suggested(words) {
+  if (!current.suggestions.length) return null;
+  const button = (one, text, what) => el("button", { type: "button", class: "quiet", "aria-label": what, onclick: () => guarded(() =>
+    edit(one.action, one.node, { new_label: one.label, ...(one.target ? target(one.target) : {}) })) }, text);
+  const said = (one) => `“${words.slice(one.node.start, one.node.end).join(" ")}”`;
+  const [tags, phrases] = [true, false].map((tag) => current.suggestions.filter((one) => (one.action === "retag") === tag));
+  const row = (one) => button(one, [one.action === "relabel" ? `${one.node.label} → ` : "", labelled(one.label), ` ${said(one)}`], `${one.label} over ${said(one)}`);
+  return el("details", { id: "anno-suggestions", open: true }, el("summary", {}, "Suggestions"),
+    el("div", { class: "tools" }, phrases.map(row)),
+    el("div", { class: "tools" }, words.map((word, index) => {
+      const other = tags.filter((one) => one.node.start === index);
+      return other.length ? el("span", { class: "hint" }, `${word} `, other.map((one) => button(one, one.label, `${one.label} for ${word}`))) : null;
+    })));
 }
 
 // -- actions ----------------------------------------------------------------------------------------------------------
