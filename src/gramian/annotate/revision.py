@@ -215,13 +215,10 @@ class Reviser:
         same = [
             phrase for phrase in annotation.phrases if (phrase.start, phrase.end) == (span.start, span.end)
         ]
-        chain = self._chain(
-            [str(phrase.label) for phrase in same], {str(phrase.label): 0.0 for phrase in (*same, span)}
-        )
-        if all(
-            self._above[span.label, phrase.label] + self._above[phrase.label, span.label] for phrase in same
-        ):
-            below = chain[chain.index(str(span.label)) + 1 :]
-            return Edit("add", span, str(span.label), replace(span, label=below[0]) if below else None)
-        predicted = next((phrase for phrase in same if phrase not in annotation.required), None)
-        return predicted and Edit("relabel", predicted, str(span.label))
+        new, labels = str(span.label), [str(phrase.label) for phrase in same]
+        if all(self._above[new, label] or self._above[label, new] for label in labels):
+            chain = self._chain(labels, dict.fromkeys((*labels, new), 0.0))
+            below = chain[chain.index(new) + 1 :]
+            return Edit("add", span, new, replace(span, label=below[0]) if below else None)
+        predicted = [phrase for phrase in same if phrase not in annotation.required]
+        return Edit("relabel", predicted[0], new) if predicted else None
