@@ -15,9 +15,10 @@ import gc
 import logging
 import sys
 from collections.abc import Callable
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from itertools import starmap
-from typing import Any, ClassVar
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from llvmlite import binding as llvm
@@ -46,37 +47,23 @@ def _nothing(*_: Any) -> None:
 
 
 class _State:
-    """Which kernels are accelerated, and what they had before; none after anything has failed."""
+    """Whether kernels are accelerated: not after anything has failed."""
 
     is_active = True
     is_checked = False
-    originals: ClassVar[list[tuple[Any, Any, Any]]] = []
 
 
 def accelerate(dispatcher: Any) -> None:
     """Compile a kernel together with what it calls, and as a part of what calls it."""
-    plain.keep(dispatcher)
-    if not _State.is_active:
-        return
-    _State.originals.append((dispatcher, dispatcher._compiler, dispatcher._cache))
+    dispatcher.__class__ = _Kernel
     dispatcher._cache = _Cache(dispatcher)
-    dispatcher._compiler = _copied(_Whole, dispatcher)
-    dispatcher._compiler.dispatcher = dispatcher
-    callee = _Callee(dispatcher)
-    dispatcher._compilation_chain_init_hook = _nothing  # numba would look for installed extensions
-    dispatcher.typeof_pyval = partial(_typeof_argument, dispatcher)
-    dispatcher.get_call_template, dispatcher.get_overload = callee.get_call_template, callee.get_overload
+    dispatcher._compiler.__class__, dispatcher._compiler.cache = _Whole, dispatcher._cache
 
 
-def abandon(reason: Exception) -> None:
+def _abandon(reason: Exception) -> None:
     """Return all kernels to plain numba."""
     _logger.debug("plain numba compiles all kernels: %s: %s", type(reason).__name__, reason)
     _State.is_active = False
-    while _State.originals:
-        dispatcher, *before = _State.originals.pop()
-        dispatcher._compiler, dispatcher._cache = before
-        for name in ("_compilation_chain_init_hook", "typeof_pyval", "get_call_template", "get_overload"):
-            delattr(dispatcher, name)
 
 
 def _check() -> None:
@@ -89,6 +76,42 @@ def _check() -> None:
             raise RuntimeError("the self-check kernel failed")
 
 
+class _Kernel(CPUDispatcher):
+    """A kernel that Python calls; other kernels call a part of the same name."""
+
+    _types_active_call: Any
+
+    @cached_property
+    def _part(self) -> Any:
+        part: Any = CPUDispatcher(
+            self.py_func, targetoptions={**self.targetoptions, "no_cpython_wrapper": True}
+        )
+        part._compiler.__class__ = _Called
+        part._compiling_counter = self._compiling_counter  # by this, numba knows recursion
+        return part
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Return what types its result has, having it translated for such arguments."""
+        callee: Any = self._part if _State.is_active else super()
+        return callee.get_call_template(args, kws)
+
+    def get_overload(self, signature: Any) -> Any:
+        """Return what stands for it in the code of others."""
+        callee: Any = self._part if _State.is_active else super()
+        return callee.get_overload(signature)
+
+    def typeof_pyval(self, value: Any) -> Any:
+        """Return the type of an argument, as numba would; but to tell arrays from masked ones numba loads what NumPy has of those."""
+        found = _typeof(value)
+        if found is None:
+            return super().typeof_pyval(value)
+        self._types_active_call.add(found)  # types live as long as somebody has them
+        return found
+
+    def _compilation_chain_init_hook(self) -> None:
+        """Look for no installed extensions of numba."""
+
+
 class _Cache(plain.KernelCache):
     """Linked kernels, which hold all that they need."""
 
@@ -96,24 +119,27 @@ class _Cache(plain.KernelCache):
 
     def __init__(self, dispatcher: Any) -> None:
         super().__init__(dispatcher)
-        self._dispatcher = dispatcher
+        self._plain = plain.KernelCache(dispatcher)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the kernel compiled for some types; None if there is none."""
         try:
-            found = self.load(sig, target_context)
+            found = self.load(sig, target_context) if _State.is_active else None
             readable, own = self.files(sig)
             if found is None or readable != [own]:  # what the package holds was compiled elsewhere
                 _check()
         except Exception as error:
-            abandon(error)
-            return self._dispatcher._cache.load_overload(sig, target_context)
+            _abandon(error)
+        if not _State.is_active:
+            return self._plain.load_overload(sig, target_context)
         if found is None:
             target_context.refresh()  # what a compiler needs
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Do nothing: the compiler has saved it."""
+        """Keep what plain numba has compiled; the compiler of linked kernels saves them itself."""
+        if not _State.is_active:
+            self._plain.save_overload(sig, data)
 
     save = plain.KernelCache.save_overload
 
@@ -178,11 +204,7 @@ class _Part(JITCodeLibrary):
     @property
     def codegen(self) -> Any:
         """Who sets the environments of functions: nobody yet, the whole will have them."""
-        return _NoEnvironments
-
-
-class _NoEnvironments:
-    set_env = staticmethod(_nothing)
+        return SimpleNamespace(set_env=_nothing)
 
 
 class _Called(_FunctionCompiler):
@@ -202,17 +224,17 @@ class _Called(_FunctionCompiler):
 class _Whole(_Called):
     """Compiles a kernel for calls from Python, in one process while others that want it wait."""
 
-    dispatcher: Any
+    cache: _Cache
 
     def _compile_core(self, args: Any, return_type: Any) -> Any:
-        stored = self.dispatcher._cache
-        try:
-            with store.alone(stored.files(args)[1]):
-                found = stored.load(args, self.targetdescr.target_context)
-                return found or self._compiled(args, return_type)
-        except Exception as error:
-            abandon(error)
-            return self.dispatcher._compiler.compile(args, return_type)
+        if _State.is_active:
+            try:
+                with store.alone(self.cache.files(args)[1]):
+                    found = self.cache.load(args, self.targetdescr.target_context)
+                    return found or self._compiled(args, return_type)
+            except Exception as error:
+                _abandon(error)
+        return _FunctionCompiler._compile_core(self, args, return_type)
 
     def _compiled(self, args: Any, return_type: Any) -> Any:
         context: Any = self.targetdescr.target_context
@@ -233,31 +255,8 @@ class _Whole(_Called):
         for variable in self._library._final_module.global_variables:
             if (environment := lookup_environment(variable.name)) is not None:
                 codegen.set_env(variable.name, environment)
-        self.dispatcher._cache.save(args, result)
+        self.cache.save(args, result)
         return result
-
-
-class _Callee:
-    """A kernel as others call it."""
-
-    def __init__(self, dispatcher: Any) -> None:
-        self._dispatcher = dispatcher
-
-    @cached_property
-    def _part(self) -> Any:
-        options = {**self._dispatcher.targetoptions, "no_cpython_wrapper": True}
-        part: Any = CPUDispatcher(self._dispatcher.py_func, targetoptions=options)
-        part._compiler = _copied(_Called, part)
-        part._compiling_counter = self._dispatcher._compiling_counter  # by this, numba knows recursion
-        return part
-
-    def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Return what types its result has, having it translated for such arguments."""
-        return self._part.get_call_template(args, kws)
-
-    def get_overload(self, signature: Any) -> Any:
-        """Return what stands for it in the code of others."""
-        return self._part.get_overload(signature)
 
 
 def _boxing(box: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:
@@ -293,20 +292,6 @@ def mend_boxing() -> None:
 
     for kind in (types.Array, types.NamedTuple, types.NamedUniTuple):
         _boxers.functions[kind] = _boxing(_boxers.lookup(kind))
-
-
-def _copied(kind: Any, dispatcher: Any) -> Any:
-    plain = dispatcher._compiler
-    return kind(plain.py_func, plain.targetdescr, plain.targetoptions, plain.locals, plain.pipeline_class)
-
-
-def _typeof_argument(dispatcher: Any, value: Any) -> Any:
-    """Return the type of an argument, as numba would; but to tell arrays from masked ones numba loads what NumPy has of those."""
-    found = _typeof(value)
-    if found is None:
-        return type(dispatcher).typeof_pyval(dispatcher, value)
-    dispatcher._types_active_call.add(found)  # types live as long as somebody has them
-    return found
 
 
 def _typeof(value: Any) -> Any:
