@@ -20,13 +20,6 @@ from gramian.training.papers import PAPERS
 from gramian.trees import Tree, annotation_scheme
 from gramian.trees.tree import with_words
 
-METRICS = ("f1", "mean_unlabelled_f1", "mean_f1")
-"""The figures whose sentences are kept, for tests of significance."""
-
-CNF_METRICS = ("mean_unlabelled_f1", "mean_f1")
-"""... and those of trees in Chomsky normal form, which are called ``cnf_...``."""
-_CNF_NAMES = tuple(f"cnf_{name}" for name in CNF_METRICS)
-
 FALLBACKS = ("glued", "parts", "flat")
 """The status of trees that no grammar derives."""
 
@@ -150,8 +143,8 @@ def score_trees(predicted: Sequence[Tree], test: Sequence[GoldTree], scheme: str
     tags = [pair for parse, tree in parses for pair in zip(parse.tags, tree.tags, strict=True)]
     binary = GoldBrackets([chomsky_normal_form(tree) for tree in gold], CNF)
     cnf_scores = binary.score([chomsky_normal_form(tree) for tree in predicted])
-    figures = {name: (scores, name) for name in METRICS}
-    figures |= {full: (cnf_scores, name) for full, name in zip(_CNF_NAMES, CNF_METRICS, strict=True)}
+    figures = {"f1": (scores, "f1")}
+    figures |= {f"cnf_{name}": (cnf_scores, name) for name in ("mean_unlabelled_f1", "mean_f1")}
     return {
         **{full: round(of.value(name), 4) for full, (of, name) in figures.items()},
         "exact": round(scores.exact, 4),

@@ -182,7 +182,9 @@ def test_the_thesis_has_its_figures_and_both_settings(run):
 def test_the_same_seed_tests_both_settings_on_the_same_sentences(folder):
     plan = make_plan("thesis", str(folder), quick=True, config=TINY["thesis"])
     tasks = [task for task in plan.tasks("states") if task["settings"]["states"] == 1]
-    lengths = [[row[1] for row in recipe("thesis").measure(task)["sentences"]["mean_f1"]] for task in tasks]
+    lengths = [
+        [row[1] for row in recipe("thesis").measure(task)["sentences"]["cnf_mean_f1"]] for task in tasks
+    ]
     golds = [sum(lengths_of) for lengths_of in lengths]
     assert len(tasks) == 3
     assert golds == [12, 12, 12]
