@@ -12,15 +12,15 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from gramian.neural.net import Sentences, SpanNet
-from gramian.neural.net_options import Learning, NetSize
+from gramian.neural.net import Sentences, torch_net
 from gramian.neural.net_trainer import batches
 from gramian.neural.neural_model import NeuralModel
-from gramian.neural.soft_trees import LEAST_SHARE, SoftTree
+from gramian.neural.soft_trees import SoftTree
 from gramian.neural.span_inventory import Example, Inventory
 
 Span = tuple[int, int]
 
+LEAST_SHARE = 0.01  # probability of a span or tag that is kept
 _CROSSING = 4.0  # log-odds that a labelled span loses if it crosses a phrase of the dependencies
 _TAG_SHARE = 0.5  # of a given tag; the rest is the teachers'
 _WORDS = 4000  # of a batch
@@ -74,16 +74,6 @@ def distil(
                     _tags(rows[1].of(row), len(words), tag_names, tag_number, given),
                 )
     return [soft[number] for number in range(len(sentences))]
-
-
-def torch_net(model: NeuralModel) -> SpanNet:
-    """Return the net of a model in PyTorch, ready to score."""
-    weights = {name: torch.from_numpy(np.asarray(value, np.float32)) for name, value in model.weights.items()}
-    encoder = None if model.encoder is None else model.encoder.opened
-    size = NetSize.of(model.weights)
-    net = SpanNet(model.inventory, size, Learning(), weights["vector.weight"][1:].numpy(), encoder)
-    net.load_state_dict(weights)
-    return net.eval()
 
 
 class _Teacher:

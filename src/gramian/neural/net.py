@@ -19,6 +19,7 @@ from torch.nn.functional import dropout
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from gramian.neural.net_options import Learning, NetSize
+from gramian.neural.neural_model import NeuralModel
 from gramian.neural.span_inventory import BOUNDARY, PADDING, Example, Inventory, cell
 from gramian.neural.span_layer import span_layer
 from gramian.neural.span_tree_crf import log_partition
@@ -299,6 +300,16 @@ class SpanNet(WordNet):
             total = log_partition(_any_label(spans), batch.lengths.to(spans.device)).sum()
             (marginals,) = torch.autograd.grad(total, spans)
         return NetScores(marginals, torch.softmax(scores.tags / temperature, -1))
+
+
+def torch_net(model: NeuralModel) -> SpanNet:
+    """Return the net of a model in PyTorch, ready to score."""
+    weights = {name: torch.from_numpy(np.asarray(value, np.float32)) for name, value in model.weights.items()}
+    encoder = None if model.encoder is None else model.encoder.opened
+    size = NetSize.of(model.weights)
+    net = SpanNet(model.inventory, size, Learning(), weights["vector.weight"][1:].numpy(), encoder)
+    net.load_state_dict(weights)
+    return net.eval()
 
 
 def _any_label(spans: torch.Tensor) -> torch.Tensor:

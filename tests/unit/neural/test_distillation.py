@@ -10,8 +10,7 @@ from gramian.experts import NeuralExpert
 
 pytest.importorskip("torch")
 
-from gramian.neural.distillation import distil
-from gramian.neural.soft_trees import LEAST_SHARE
+from gramian.neural.distillation import LEAST_SHARE, distil
 from gramian.neural.span_inventory import cell
 
 

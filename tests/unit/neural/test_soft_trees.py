@@ -1,11 +1,10 @@
 """Soft trees: a net learns a teacher's posteriors; a certain soft tree is the tree."""
 
-import numpy as np
 import pytest
 from small_nets import QUICK, SMALL, made_up_trees
 
 from gramian.experts import NeuralExpert
-from gramian.neural.soft_trees import SoftTree, soft_tree
+from gramian.neural.soft_trees import SoftTree
 from gramian.neural.span_inventory import Inventory, brackets, cell
 
 torch = pytest.importorskip("torch")
@@ -60,18 +59,3 @@ def test_net_learns_from_posteriors_what_its_own_trees_do_not_show():
     test = [tree for tree in made_up_trees(60, seed=5) if "dog with" in " ".join(tree.words)]
     assert taught.score(test) > 99
     assert expert.fit(own).score(test) < 95
-
-
-def test_labels_of_a_net_become_its_chains():
-    """Posteriors of single labels lose which labels are chains; where they are certain, nothing is lost."""
-    tree = made_up_trees(40)[3]
-    known = Inventory.of([brackets(tree) for tree in made_up_trees(40)], 1)
-    example = known.example(brackets(tree))
-    n_words, n_phrase_labels = len(tree.words), len(known.label_names) - len(known.tags)
-    chances = np.zeros((n_words * (n_words + 1) // 2, len(known.label_names)), np.float32)
-    for start, end, chain in example.spans.tolist():
-        chances[cell(n_words, start, end), :n_phrase_labels] += known.membership[chain]
-    chances[np.arange(n_words), n_phrase_labels + example.tags[:, 1]] = 1
-    soft = soft_tree(tree.words, chances, known.label_names, n_phrase_labels, known.chains)
-    assert set(soft.spans) == set(certain(tree).spans)
-    assert set(soft.tags) == set(certain(tree).tags)

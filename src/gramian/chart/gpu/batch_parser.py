@@ -17,8 +17,7 @@ from gramian.chart.gpu.word_rows import WordNumbers, WordRows
 from gramian.chart.label_table import LabelTable, label_table
 from gramian.chart.tree_arrays import TreeArrays
 from gramian.grammar import LPCFG
-from gramian.neural.net import Sentences, SpanNet
-from gramian.neural.net_options import Learning, NetSize
+from gramian.neural.net import Sentences, torch_net
 from gramian.neural.neural_model import NeuralModel
 from gramian.neural.span_inventory import UNKNOWN, SpanTree
 
@@ -158,10 +157,7 @@ class NetLabels:
 
     def __init__(self, model: NeuralModel, weight: float, labels: LabelTable, device: torch.device) -> None:
         self._model, self._weight, self._device = model, weight, device
-        weights = {name: np.asarray(value, np.float32) for name, value in model.weights.items()}
-        self._net = SpanNet(model.inventory, NetSize.of(weights), Learning(), weights["vector.weight"][1:])
-        self._net.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in weights.items()})
-        self._net.eval().to(device)
+        self._net = torch_net(model).to(device)
         for parameter in self._net.parameters():
             parameter.requires_grad_(False)
         known = label_numbers(model.label_names, model.n_phrase_labels)
