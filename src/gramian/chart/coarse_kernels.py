@@ -112,7 +112,12 @@ def coarse_inside(tags, g, guesses, allowed, first_cell, limits):
     most, largest = np.empty(n_eights, np.float64), np.empty(1, np.float64)
     value_bits, merit_bits = value.view(np.int64), merit.view(np.int64)
     most_bits, largest_bits = most.view(np.int64), largest.view(np.int64)
-    blocks, products, _, _ = _pair_room(g.n_symbols)
+    # Of each pair of children, the sum of their products; that of pairs without rules is never 0, so that it is not listed.
+    pair_sum, blocks = (
+        np.zeros(block_count.shape[0], np.float64),
+        np.empty(block_count.shape[0] + 1, np.uintp),
+    )
+    pair_sum[0] = 1.0
     pair_block, columns = g.pair_block, np.uintp(g.n_symbols)
     live_left, live_right = np.empty(n, np.int64), np.empty(n, np.int64)
     n_items, n_rights = 0, 0
@@ -163,9 +168,9 @@ def coarse_inside(tags, g, guesses, allowed, first_cell, limits):
                         value[unary_parent[rule]] += unary_weight[rule] * tag_score[tag]
                 if not allowed_symbols[row_allowed, n_phrases]:
                     cell_child_first[cell] = n_items
+            # inside(A, i, j) = sum over rules A -> B C of P(A -> B C) times the sum over splits k of inside(B, i, k) inside(C, k, j): the
+            # sums are taken first, since splits share pairs of B and C, and the rules of each pair are then added up in blocks.
             count = np.uintp(0)
-            # inside(A, i, j) = sum over splits k and rules A -> B C of P(A -> B C) inside(B, i, k) inside(C, k, j): pairs of B and C are
-            # listed first, and their rules are then added up in blocks.
             for split in range(n_live):
                 left_cell, right_cell = live_left[split], live_right[split]
                 shift = reference - cell_scale[left_cell] - cell_scale[right_cell]
@@ -179,23 +184,23 @@ def coarse_inside(tags, g, guesses, allowed, first_cell, limits):
                     while left < left_end:
                         left_value, row = item_inside[left] * factor, np.uintp(item_symbol[left]) * columns
                         for right in range(first, last):
-                            block = pair_block[row + np.uintp(right_symbol[right])]
-                            blocks[count], products[count] = block, left_value * right_inside[right]
-                            count += np.uintp(block != 0)
+                            block = np.uintp(pair_block[row + np.uintp(right_symbol[right])])
+                            before_sum, product = pair_sum[block], left_value * right_inside[right]
+                            pair_sum[block] = before_sum + product
+                            blocks[count] = block
+                            count += np.uintp((before_sum == 0.0) & (product > 0.0))
                         left += _ONE
-                if count <= np.uintp(_PAIRS) and split < n_live - 1:
-                    continue
-                for pair in range(count):
-                    block, product = np.uintp(blocks[pair]), products[pair]
-                    slot = block * np.uintp(_FOUR)
-                    last = slot + np.uintp(block_count[block]) * np.uintp(_FOUR)
-                    while slot < last:
-                        value[np.uintp(slot_parent[slot])] += slot_weight[slot] * product
-                        value[np.uintp(slot_parent[slot + _ONE])] += slot_weight[slot + _ONE] * product
-                        value[np.uintp(slot_parent[slot + _TWO])] += slot_weight[slot + _TWO] * product
-                        value[np.uintp(slot_parent[slot + _THREE])] += slot_weight[slot + _THREE] * product
-                        slot += np.uintp(_FOUR)
-                count = np.uintp(0)
+            for index in range(count):
+                block = blocks[index]
+                product, pair_sum[block] = pair_sum[block], 0.0
+                slot = block * np.uintp(_FOUR)
+                last = slot + np.uintp(block_count[block]) * np.uintp(_FOUR)
+                while slot < last:
+                    value[np.uintp(slot_parent[slot])] += slot_weight[slot] * product
+                    value[np.uintp(slot_parent[slot + _ONE])] += slot_weight[slot + _ONE] * product
+                    value[np.uintp(slot_parent[slot + _TWO])] += slot_weight[slot + _TWO] * product
+                    value[np.uintp(slot_parent[slot + _THREE])] += slot_weight[slot + _THREE] * product
+                    slot += np.uintp(_FOUR)
             if row_allowed > 0:
                 for symbol in range(n_phrases):
                     if not allowed_symbols[row_allowed, symbol]:
