@@ -106,7 +106,7 @@ def cell_scores(parts, n, weights):
 
 @kernel
 def open_cells(templates, tagger, batch, n_tags, tag_weights, weights, least):
-    """Return for each cell a bit for each of its scores that is at least `least` of its sentence, uint8 (n_cells,).
+    """Return which cells have a score that is at least `least` of their sentence, uint8 (n_cells,): all bits, or none.
 
     The rows of tags of the views are filled. Cells of one word and of a whole sentence have all bits.
     """
@@ -117,10 +117,11 @@ def open_cells(templates, tagger, batch, n_tags, tag_weights, weights, least):
         tag_sentence(tagger, views, n_tags, tag_weights)
         scores = cell_scores(_parts(templates, views), n, weights)
         for cell in range(n, scores.shape[0] - 1):
-            bits = 0
+            is_open = False
             for kind in range(KINDS):
-                bits |= (scores[cell, kind] >= least[sentence]) << kind
-            result[begin + cell] = bits
+                is_open = is_open or scores[cell, kind] >= least[sentence]
+            if not is_open:
+                result[begin + cell] = 0
     return result
 
 

@@ -60,7 +60,7 @@ class CellModel:
     weights : ndarray of float32
         Their number is a power of two.
     threshold : float
-        A cell is closed for symbols that are less probable than this.
+        A cell is closed if all kinds of symbols in it are less probable than this.
 
     Examples
     --------
