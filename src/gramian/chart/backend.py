@@ -75,16 +75,10 @@ class NumbaBackend:
         self._everything = np.ones((1, first.n_phrases + 1), np.bool_)
 
     @cached_property
-    def _can_split(self) -> bool:
-        """Whether there is a pass with two states: not where there is but one, nor where weights are no probabilities."""
-        grammar = self._grammars[0].grammar
-        return bool(grammar.is_probabilistic and grammar.n_states.max() > 1)
-
-    @cached_property
     def _two_states(self) -> TwoStates:
-        """The first grammar with two states for each symbol; nothing where it has no such pass."""
+        """The first grammar with two states for each symbol; nothing where it has but one, or where weights are no probabilities."""
         grammar, arrays = self._grammars[0].grammar, self._arrays[0]
-        if not self._can_split:
+        if not grammar.is_probabilistic or grammar.n_states.max() == 1:
             share = np.zeros(0, np.float32)
             tables = [np.zeros((0, size), np.float32) for size in (8, 4, 2)]
             return TwoStates(int(self._n_phrases), arrays.root_start, np.zeros(0, np.int32), share, *tables)
@@ -98,7 +92,7 @@ class NumbaBackend:
         sizes = self._tag_states[numbers]
         start = sizes.cumsum() - sizes
         guess = pruning.guess if pruning.beam > 0 else 0.0
-        split = pruning.split if self._can_split else 0.0
+        split = pruning.split if len(self._two_states.share) else 0.0
         limits = map(float, (pruning.beam, guess, pruning.item, pruning.edge, split))  # as they were compiled
         coarse = batch_kernels.pruned_forests(
             words, start + first.state_offset[numbers], self._arrays[0], self._two_states, Thresholds(*limits)
@@ -120,14 +114,18 @@ class NumbaBackend:
 
     def _words(self, batch: Sequence[ChartInput]) -> Words:
         """Return the words of sentences as the kernels want them."""
-        words = [word for sentence in batch for word in sentence.words]
-        tags = [word.tags for word in words]
         lengths = np.array([len(sentence.words) for sentence in batch])
+        tags, scores, states = [], [], []
+        for sentence in batch:
+            for word in sentence.words:
+                tags.append(word.tags)
+                scores.append(word.coarse)
+                states.append(word.states)
         start = np.array([0, *accumulate(map(len, tags))], np.int32)
-        scores = np.concatenate([word.coarse for word in words]).astype(np.float64)
-        states = np.concatenate([word.states for word in words])
-        given = Tags(start, np.concatenate(tags) + self._n_phrases, scores)
-        return Words(np.append(0, lengths.cumsum()), given, states, self._allowed(batch, lengths))
+        symbols = np.concatenate(tags) + self._n_phrases
+        given = Tags(start, symbols, np.concatenate(scores).astype(np.float64))
+        allowed = self._allowed(batch, lengths)
+        return Words(np.append(0, lengths.cumsum()), given, np.concatenate(states), allowed)
 
     def _allowed(self, batch: Sequence[ChartInput], lengths: Longs) -> AllowedRows:
         """Return what sentences allow in one table; those that share a table of symbols share its rows."""

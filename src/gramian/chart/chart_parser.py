@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,6 @@ from gramian.chart.backend import (
     ChartInput,
     NumbaBackend,
     PlacedGrammar,
-    PrunedForests,
 )
 from gramian.chart.cell_closing import Bits, CellCloser, ClosingTable, open_cells
 from gramian.chart.combine import (
@@ -86,40 +86,44 @@ class ChartParser:
             raise OptionError(f"combination must be one of {', '.join(COMBINATIONS)}, got {combination!r}")
         self.grammar = first = grammars[0]
         self.combination, self._experts, self._reranker = combination, tuple(experts), reranker
-        offset = np.zeros(first.n_symbols - first.n_phrases, np.int64)
-        families: list[list[int]] = []  # indices of grammars with the same rules
-        placed = []
+        self._span_experts = [expert if isinstance(expert, SpanExpert) else None for expert in experts]
+        self._tag_states = np.zeros(first.n_symbols - first.n_phrases, np.int64)
+        self.families: list[list[LPCFG]] = []
+        self._placed: list[list[PlacedGrammar]] = []
+        self._closing: list[ClosingTable] = []
+        self.labels = label_table(first.symbols, first.n_phrases)
+        names = list(dict.fromkeys(kinds or ()))
+        members: list[list[tuple[int, npt.NDArray[np.int64] | None, LabelArrays]]] = []
         for index, grammar in enumerate(grammars):
             if grammar.lexicon.tags != first.lexicon.tags:
                 raise OptionError("the grammars of an ensemble must be trained on the same treebank")
-            placed.append(PlacedGrammar(grammar, offset.copy()))
-            offset += grammar.n_states[grammar.n_phrases :]
-            family = next((family for family in families if _same_rules(grammars[family[0]], grammar)), None)
-            if family is None:
-                families.append(family := [])
-            family.append(index)
-        self.families = [[grammars[index] for index in family] for family in families]
-        self._placed, self._tag_states = [[placed[index] for index in family] for family in families], offset
-        self.labels = label_table(first.symbols, first.n_phrases)
-        self._closing = [ClosingTable(family[0]) for family in self.families]
-        names = list(dict.fromkeys(kinds or ()))
+            number = 0
+            while number < len(self.families) and not _same_rules(self.families[number][0], grammar):
+                number += 1
+            if number == len(self.families):
+                for lists in (self.families, self._placed, members):
+                    lists.append([])  # type: ignore[attr-defined]
+                self._closing.append(ClosingTable(grammar))
+            place = None if grammar is first else label_places(first, grammar)
+            kind = number if kinds is None else names.index(kinds[index])
+            self.families[number].append(grammar)
+            self._placed[number].append(PlacedGrammar(grammar, self._tag_states.copy()))
+            members[number].append((kind, place, self._renumbered(grammar, place)))
+            self._tag_states += grammar.n_states[grammar.n_phrases :]
         # Of each grammar, in the order of the families, the kind and the labels.
-        self._kinds, self._label_places, self._label_arrays = [], [], []
-        for number, family in enumerate(families):
-            for index in family:
-                place = label_places(first, grammars[index])
-                self._kinds.append(number if kinds is None else names.index(kinds[index]))
-                self._label_places.append(place)
-                self._label_arrays.append(self._renumbered(grammars[index], place))
+        self._kinds, self._label_places, self._label_arrays = zip(*chain(*members), strict=True)
         self._closer = closer
         self._is_single = len(grammars) == 1 and not experts
-        is_product = self._is_single or combination == "product"
-        self._needs_forests = not (is_product and all(isinstance(expert, SpanExpert) for expert in experts))
         self._use_backend(backend)
 
     def _use_backend(self, backend: BackendFactory) -> None:
         self._backends: list[Backend] = [backend(family, self._tag_states) for family in self._placed]
         self._numba = [one for one in self._backends if isinstance(one, NumbaBackend)]
+        is_product = self._is_single or self.combination == "product"
+        #: Whether trees are found only in the forests of single sentences: if more counts than a product of labels over spans.
+        self.needs_forests = (
+            not is_product or None in self._span_experts or len(self._numba) < len(self._backends)
+        )
 
     def _renumbered(self, grammar: LPCFG, place: npt.NDArray[np.int64] | None) -> LabelArrays:
         """Return the labels of a grammar's symbols by their numbers in the first grammar; -1 for labels it does not have."""
@@ -136,11 +140,6 @@ class ChartParser:
         other._use_backend(backend)
         return other
 
-    @property
-    def needs_forests(self) -> bool:
-        """Whether trees are found only in the forests of single sentences: if more counts than a product of labels over spans."""
-        return self._needs_forests or len(self._numba) < len(self._backends)
-
     def posteriors(self, batch: Sequence[ChartInput], pruning: Pruning) -> Posteriors:
         """Return the posteriors of all grammars and experts for some sentences, at least one, without their forests.
 
@@ -153,15 +152,15 @@ class ChartParser:
             for number, backend in enumerate(self._numba)
         ]
         (first_item, _, c), fine = families[0]
-        logs = np.array(
-            [
-                coarse.forest.log_probability + each.log_ratio
-                for coarse, several in families
-                for each in several
-            ]
-        )
+        members = [(coarse.forest, each) for coarse, several in families for each in several]
+        logs = np.array([forest.log_probability + each.log_ratio for forest, each in members])
         log_prob = np.logaddexp.reduce(logs) - np.log(len(logs))
         log_prob[~np.isfinite(logs).all(axis=0)] = -np.inf
+        for (forest, each), labels, table in zip(members, self._label_arrays, reading.tables, strict=False):
+            decode_kernels.add_posteriors(
+                forest.item_symbol, forest.item_cell, each.item_posterior, labels, table
+            )
+        weights = [combined_weights(len(members), row) for row in reading.weights]
         item, edge, root = fine[0].item_posterior, fine[0].edge_posterior, fine[0].root_posterior
         if not self._is_single:
             share = np.full(len(fine), 1 / len(fine), np.float32)
@@ -170,7 +169,7 @@ class ChartParser:
             root = mean_posteriors([each.root_posterior for each in fine], share, "product")
         return Posteriors(
             self.grammar.n_phrases, first_item, c.item_symbol, c.item_cell, c.edge_first, c.edge_left, c.edge_right,
-            item, edge, root, self.labels, self._label_posteriors(reading, families), log_prob,
+            item, edge, root, self.labels, LabelPosteriors(reading.tables, np.array(weights)), log_prob,
         )  # fmt: skip
 
     def _read(self, batch: Sequence[ChartInput], close: float) -> _Reading:
@@ -182,8 +181,8 @@ class ChartParser:
         words, weights = [sentence.tokens or [""] * len(sentence.words) for sentence in batch], []
         is_closing = close > 0 and len(self._numba) == len(self._backends)
         cells = None
-        for number, expert in enumerate(self._experts, n_models - len(self._experts)):
-            if isinstance(expert, SpanExpert):
+        for number, expert in enumerate(self._span_experts, n_models - len(self._experts)):
+            if expert is not None:
                 spans = np.empty(first[-1], np.float32)
                 weights.append(expert.fill(words, tables[number], first, spans))
                 if is_closing:
@@ -207,16 +206,6 @@ class ChartParser:
             given if sentence.allowed is not None else given._replace(allowed=table.allowed(cells[start:end]))
             for sentence, given, start, end in zip(batch, inputs, first, first[1:], strict=False)
         ]
-
-    def _label_posteriors(self, reading: _Reading, families: list[PrunedForests]) -> LabelPosteriors:
-        """Return the posteriors of labels over spans of grammars and experts."""
-        forests = [(coarse.forest, fine) for coarse, several in families for fine in several]
-        for (forest, fine), labels, table in zip(forests, self._label_arrays, reading.tables, strict=False):
-            decode_kernels.add_posteriors(
-                forest.item_symbol, forest.item_cell, fine.item_posterior, labels, table
-            )
-        weights = [combined_weights(len(forests), row) for row in reading.weights]
-        return LabelPosteriors(reading.tables, np.array(weights))
 
     def _pruning(self, pruning: Pruning) -> Pruning:
         """Return what is pruned: less where there are experts, who may prefer what two states find unlikely."""
@@ -275,8 +264,9 @@ class ChartParser:
         if tokens is None:
             return combined(grammars, n_same, experts, self.combination, None)
         first, weights = grammars[0].forest, iter(() if reading is None else reading.weights[0])
-        for number, expert in enumerate(self._experts, len(forests)):
-            if reading is not None and isinstance(expert, SpanExpert):
+        each = zip(self._experts, self._span_experts, strict=True)
+        for number, (expert, span_expert) in enumerate(each, len(forests)):
+            if reading is not None and span_expert is not None:
                 judged = replace(first, labels_over_spans=reading.tables[number])
                 experts.append(ExpertPosterior(judged, next(weights)))
             elif (posterior := expert.posterior(tokens, first)) is not None:

@@ -38,8 +38,8 @@ class Curve:
 
     def __call__(self, posteriors: Sequence[float] | Floats) -> Floats:
         """Return how probable it is that labels of these posteriors are right."""
-        logs = _logarithms(np.asarray(posteriors, np.float64))
-        odds = logs @ (self.low, self.high) + self.shift
+        inside = np.clip(posteriors, _LEAST, 1 - _LEAST)
+        odds = self.low * np.log(inside) - self.high * np.log1p(-inside) + self.shift
         return 1 / (1 + np.exp(-np.clip(odds, -_MOST_ODDS, _MOST_ODDS)))
 
     @classmethod
@@ -48,8 +48,8 @@ class Curve:
         from scipy.optimize import minimize
         from scipy.special import expit
 
-        logs = _logarithms(np.asarray(posteriors, np.float64))
-        columns = np.column_stack([logs, np.ones(len(logs))])
+        inside = np.clip(posteriors, _LEAST, 1 - _LEAST)
+        columns = np.column_stack([np.log(inside), -np.log1p(-inside), np.ones(len(inside))])
         sign = np.where(right, 1.0, -1.0)
         identity = np.array([1.0, 1.0, 0.0])
 
@@ -86,8 +86,3 @@ class Calibration:
         """Return the confidences of a tree's nodes, in the order of its subtrees."""
         is_tag = np.array([node.word is not None for node in tree.subtrees()])
         return tuple(self.calibrated(np.array(posteriors, np.float64), is_tag).tolist())
-
-
-def _logarithms(posteriors: Floats) -> Floats:
-    inside = np.clip(posteriors, _LEAST, 1 - _LEAST)
-    return np.column_stack([np.log(inside), -np.log1p(-inside)])

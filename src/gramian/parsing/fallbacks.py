@@ -34,7 +34,6 @@ class FallbackParser:
         self._pipeline, self._pruning = pipeline, pruning
         grammar = pipeline.chart.grammar
         self._n_rules = max(1, len(grammar.binary_rules))
-        self._root_label = root_label(grammar)
 
     def _fitting(self, request: ReadRequest, pruning: Pruning) -> Pruning | None:
         """Return the pruning with which a sentence can be parsed in one piece; see :meth:`Limits.fit`."""
@@ -103,6 +102,10 @@ class FallbackParser:
             if result is not None:
                 return result
         return (None if is_over(request.deadline) else self._glued(request, fitting)) or self._flat(request)
+
+    @cached_property
+    def _root_label(self) -> str:
+        return root_label(self._pipeline.chart.grammar)
 
     @cached_property
     def _glue(self) -> Pipeline:

@@ -125,7 +125,7 @@ class Pipeline(NamedTuple):
         for indices in self._batches(requests):
             began = perf_counter()
             batch = [requests[index] for index in indices]
-            inputs = [self.chart_input(request) for request in batch]
+            inputs = list(map(self.chart_input, batch))
             for index, result in zip(indices, self.trees(batch, inputs, pruning, status, began), strict=True):
                 results[index] = result
         return results
@@ -145,23 +145,15 @@ class Pipeline(NamedTuple):
         yield from batches.values()
 
     def _needs_forest(self, request: ReadRequest) -> bool:
-        return (
-            request.k > 1
-            or request.decoder == "viterbi"
-            or self._is_reranked(request)
-            or self.chart.needs_forests
-        )
-
-    def _is_reranked(self, request: ReadRequest) -> bool:
-        return self.reranker is not None and request.decoder == DEFAULT_DECODER
+        is_reranked = self.reranker is not None and request.decoder == DEFAULT_DECODER
+        return is_reranked or self.chart.needs_forests or request.k > 1 or request.decoder == "viterbi"
 
     def chart_input(self, request: ReadRequest) -> ChartInput:
         """Look up the words of a sentence, and the symbols that its constraints allow."""
-        words = self.table.read(request.tokens, request.read.tag_priors)
-        constraints = request.constraints
+        words, constraints = self.table.read(request.tokens, request.read.tag_priors), request.constraints
         allowed = None if constraints is None else constraints.allowed(self.chart.grammar, len(words))
-        log_words = sum([word.log_probability for word in words])
-        return ChartInput([word.scores for word in words], allowed, request.tokens, log_words)
+        _, _, scores, logs = zip(*words, strict=True) if words else ((), (), (), ())
+        return ChartInput(scores, allowed, request.tokens, sum(logs))
 
     def trees(
         self, requests: Sequence[ReadRequest], inputs: Sequence[ChartInput], pruning: Pruning, status: Status, began: float
@@ -176,7 +168,7 @@ class Pipeline(NamedTuple):
             log_words = np.array([sentence.log_words for sentence in inputs])
             seconds = (perf_counter() - began) / len(results)
             built = self._built(tree_arrays(posteriors, best), log_words, requests, status, seconds)
-            results = [built.result(index) for index in range(len(results))]
+            results = list(map(built.result, range(len(results))))
             began, pruning = perf_counter(), replace(pruning, close=0.0)
         # A sentence that one grammar alone does not derive has a forest of the others.
         rest = [index for index, result in enumerate(results) if result is None]
@@ -214,7 +206,7 @@ class Pipeline(NamedTuple):
         return replace(result, alternatives=tuple(map(Alternative, alternatives, logs)))
 
     def _ranked(self, forest: Forest, request: ReadRequest) -> list[Decoded]:
-        if self.reranker is not None and self._is_reranked(request):
+        if self.reranker is not None and request.decoder == DEFAULT_DECODER:
             return self.reranker.ranked(forest, request.tokens, request.k)
         if request.k > 1:
             return k_best(forest, request.k, request.decoder, recall_penalty=self.recall_penalty)
