@@ -102,7 +102,7 @@ class ChartParser:
                 number += 1
             if number == len(self.families):
                 for lists in (self.families, self._placed, members):
-                    lists.append([])  # type: ignore[attr-defined]
+                    lists.append([])
                 self._closing.append(ClosingTable(grammar))
             place = None if grammar is first else label_places(first, grammar)
             kind = number if kinds is None else names.index(kinds[index])

@@ -64,9 +64,11 @@ class ReadSentence(NamedTuple):
     def chunks(self) -> list[str]:
         """The tokens, joined where no white space stood between them in the text."""
         chunks: list[str] = []
-        offsets = self.offsets or ()
+        offsets = self.offsets
+        if offsets is None:
+            return self.tokens
         for index, token in enumerate(self.tokens):
-            if index and offsets and offsets[index - 1][1] == offsets[index][0]:
+            if index and offsets[index - 1][1] == offsets[index][0]:
                 chunks[-1] += token
             else:
                 chunks.append(token)

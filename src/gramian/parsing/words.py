@@ -47,7 +47,9 @@ class WordTable:
         self, tokens: Sequence[str], given: Sequence[Mapping[str, float] | None] | None = None
     ) -> list[Word]:
         """Return the words of a sentence; of each, `given` may have the tags it is restricted to."""
-        words = [self.look_up(token, index == 0) for index, token in enumerate(tokens)]
+        words = list(map(self._cache[False].__getitem__, tokens))
+        if words:
+            words[0] = self._cache[True][tokens[0]]
         for index, weights in enumerate(given or ()):
             if weights is not None:
                 words[index] = self.restrict(words[index], weights)

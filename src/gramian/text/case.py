@@ -32,6 +32,9 @@ class CaseRestorer:
 
     def restore(self, words: Sequence[str]) -> list[str] | None:
         """Return the words in their usual case; None if the line is neither in title case nor in capitals."""
+        for word in words:
+            if len(word) > _LONGEST_PARTICLE and word[0].islower():
+                return None
         if is_upper_case(words):
             restored = [self._from_capitals(word) for word in words]
         elif is_title_case(words):
