@@ -1,6 +1,7 @@
 """Dependency parsing of text: the metrics of CoNLL 2018 from gold tags, from predicted tags, and from raw text.
 
-python -m benchmarks.dependency_text TRAIN DEV [--tags predicted gold mixed] [--neural EPOCHS] [--decoders mbr mst] [--udpipe]
+python -m benchmarks.dependency_text TRAIN DEV [--tags predicted gold mixed] [--neural EPOCHS] [--nets NUMBER]
+    [--decoders mbr mst] [--udpipe]
 
 Three inputs are parsed: gold tokens with gold tags and lemmas, gold tokens alone, and text (the sentences of DEV with the spacing of their
 tokens, paragraphs apart). ``ece`` is the calibration error of the confidences of arcs. Times are CPU seconds of one thread, without
@@ -17,6 +18,7 @@ from typing import Any
 
 from benchmarks import machine
 from gramian.dependency import DependencyParse, DependencyParser, SHAGParser
+from gramian.dependency.shag_parser import ArcNetOptions
 from gramian.evaluate import conll_scores, reliability
 from gramian.text.detokenizer import detokenize_conllu
 from gramian.trees import Sentence, read_conllu
@@ -125,6 +127,7 @@ def main() -> None:
     arguments.add_argument("dev")
     arguments.add_argument("--tags", nargs="*", default=["predicted", "gold"])
     arguments.add_argument("--neural", type=int, default=0, metavar="EPOCHS")
+    arguments.add_argument("--nets", type=int, default=ArcNetOptions().count)
     arguments.add_argument("--decoders", nargs="+", default=["mbr"])
     arguments.add_argument("--udpipe", action="store_true")
     arguments.add_argument("--seed", type=int, default=0)
@@ -137,7 +140,7 @@ def main() -> None:
         learner = SHAGParser(
             tags=tags,
             neural=options.neural > 0,
-            net_epochs=options.neural or 1,
+            net=ArcNetOptions(epochs=options.neural or 1, count=options.nets),
             n_jobs=1,
             random_state=options.seed,
         )

@@ -51,6 +51,20 @@ def test_text_is_parsed_and_learnt_from(folder):
     assert " 0 parsed sentences; " not in result.stderr
 
 
+def test_vectors_of_words_are_read_from_a_file(folder, gramian):
+    pytest.importorskip("torch")
+    (folder / "words.vec").write_text("2 2\nthe 1 0\ndogs 0 1\n", encoding="utf-8")
+    arguments = ("train", folder / "train.conllu", "-o", folder / "neural", "--vectors", folder / "words.vec")
+    error = fails(gramian, *map(str, arguments))
+    assert "try: adding --neural" in error
+    small = ("--set", "epochs=1", "--set", "net.epochs=1", "--set", "net.units=4", "--tags", "gold")
+    result = run(*arguments, "--neural", *small)
+    assert result.exit_code == 0, result.output
+    from gramian.dependency import DependencyParser
+
+    assert DependencyParser.load(folder / "neural").net.inventory.words.vector_words == ("dogs", "the")
+
+
 def test_train_says_what_it_did(folder):
     result = run("train", folder / "train.conllu", "-o", folder / "other", "--method", "det+f")
     assert "20 sentences, 80 words, 0 with crossing arcs lifted" in result.stderr

@@ -118,7 +118,7 @@ def test_option_objects_declare_every_field(kind):
 
 @pytest.mark.parametrize("kind", ESTIMATORS)
 def test_constructors_are_short_and_clones_are_equal(kind):
-    assert len(kind._get_param_names()) <= 20
+    assert len(kind._get_param_names()) <= 18
     assert clone(kind()).get_params().keys() == kind().get_params().keys()
 
 

@@ -55,7 +55,7 @@ def _train_settings() -> Settings:
     from gramian.settings import declared_settings
     from gramian.training.papers import paper_setting
 
-    declared, hidden = declared_settings(SHAGParser), ("n_jobs", "verbose", "vectors")
+    declared, hidden = declared_settings(SHAGParser), ("n_jobs", "verbose", "net.vectors")
     offered = {name: setting for name, setting in declared.items() if name not in hidden}
     return offered | {"paper": paper_setting("dep train")}
 
@@ -80,6 +80,9 @@ def train(
         help="Also train a net that scores arcs and relations: slower, more accurate; needs torch.",
         show_default=False,
     ),
+    vectors: str | None = typer.Option(
+        None, help="Vectors of words for the nets of --neural: a text file of word2vec, GloVe or fastText."
+    ),
     text: str | None = typer.Option(
         None, help="Text for self-training, parsed by a first parser: a file, a folder, or - for stdin."
     ),
@@ -101,6 +104,7 @@ def train(
     import time
 
     from gramian.dependency import SHAGParser
+    from gramian.neural.word_vectors import read_vectors
     from gramian.training.papers import with_paper
     from gramian.trees import read_conllu
 
@@ -111,6 +115,10 @@ def train(
     )
     parameters = {name.replace(".", "__"): value for name, value in chosen.items()}
     learner = SHAGParser(n_jobs=jobs or -1).set_params(**parameters)
+    if vectors is not None:
+        if not learner.neural:
+            raise OptionError("--vectors are for the nets of --neural; try: adding --neural")
+        learner.set_params(net__vectors=read_vectors(vectors))
     with new_model(output, force):
         sentence_stream = read_conllu(treebank, broken="skip" if skip_broken else "raise")
         sentences = list(counting(sentence_stream, "sentences read"))

@@ -9,17 +9,19 @@ Relations come from a classifier of arcs, trained on the gold trees.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.dependency import arc_kernels as kernels
-from gramian.dependency.arc_templates import ARCS, RELATIONS
+from gramian.dependency.arc_templates import ALL_TEMPLATES, ARCS, RELATIONS
 from gramian.dependency.arc_tokens import Tokens, TokenTable
 from gramian.dependency.half_constituents import marginals
 from gramian.dependency.split_head_automata import SHAG, Array, Symbols
 from gramian.loglinear.adagrad import ascend, new_tables
+from gramian.loglinear.hashing import Templates, selected
 
 Weights = npt.NDArray[np.float32]
 Starts: TypeAlias = npt.NDArray[np.int64]
@@ -36,13 +38,18 @@ class ArcScorer:
     """Scores arcs; `weights` holds a power of two of hashed features."""
 
     weights: Weights
+    kept: tuple[int, ...] = ALL_TEMPLATES.arcs  # positions of its templates
 
     def factors(self, tokens: Tokens) -> Array:
         """Return the factor of each arc, scaled so that the largest of each modifier is one, which changes no marginal."""
         size = tokens.shape[1] - 4
         factors = np.empty((size, size))
-        kernels.arc_factors(ARCS, tokens, self.weights, _MIN_LOG_FACTOR, factors)
+        kernels.arc_factors(self._templates, tokens, self.weights, _MIN_LOG_FACTOR, factors)
         return factors
+
+    @cached_property
+    def _templates(self) -> Templates:
+        return selected(ARCS, self.kept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +59,7 @@ class Labeller:
     relations: tuple[str, ...]
     weights: Weights
     root_only: tuple[bool, ...]  # whether all training arcs of a relation come from the root
+    kept: tuple[int, ...] = ALL_TEMPLATES.relations  # positions of its templates
 
     def label(self, tokens: Tokens, heads: Symbols, more: Array | None = None) -> list[str]:
         """Return the relation of each word to its head.
@@ -70,9 +78,14 @@ class Labeller:
     def scores(self, tokens: Tokens, heads: Symbols) -> Array:
         """Return the score of each relation of each word to its head, shape (N, L)."""
         scores = np.empty((len(heads), len(self.relations)))
-        starts = kernels.relation_starts(RELATIONS, tokens, heads, len(self.relations), len(self.weights))
+        size = len(self.weights)
+        starts = kernels.relation_starts(self._templates, tokens, heads, len(self.relations), size)
         kernels.score_relations(starts, self.weights, scores)
         return scores[1:]
+
+    @cached_property
+    def _templates(self) -> Templates:
+        return selected(RELATIONS, self.kept)
 
 
 def table_size(words: int, share: float = 1.0) -> int:
@@ -87,6 +100,7 @@ def fit_arc_scorer(
     symbols: Sequence[Symbols],
     trees: Sequence[Symbols],
     *,
+    kept: tuple[int, ...] = ALL_TEMPLATES.arcs,
     max_iter: int,
     random_state: int,
     n_jobs: int = 1,
@@ -103,6 +117,8 @@ def fit_arc_scorer(
         Sentences as `grammar` encodes them.
     trees : sequence of arrays
         Heads of projective trees, starting with -1 for the root.
+    kept : tuple of int
+        Positions of the templates to read.
     max_iter : int
         Epochs. The weights are the mean over all steps.
     random_state : int
@@ -110,7 +126,8 @@ def fit_arc_scorer(
         Number of threads; the result is the same.
     """
     tables = new_tables(table_size(sum(len(sentence) - 1 for sentence in symbols)), 0.05, smallest=0.02)
-    scorer, rates = ArcScorer(tables.weights), table.dropout_rates(_WORD_DROPOUT)
+    scorer, rates = ArcScorer(tables.weights, kept), table.dropout_rates(_WORD_DROPOUT)
+    arc_templates = selected(ARCS, kept)
 
     def gradient(views: Tokens, example: _Example) -> Array:
         _, sentence, tree = example
@@ -120,7 +137,7 @@ def fit_arc_scorer(
         return arcs
 
     def update(views: Tokens, _: _Example, gradient: Array, step: float) -> None:
-        kernels.update_arcs(ARCS, views, gradient, step, tables)
+        kernels.update_arcs(arc_templates, views, gradient, step, tables)
 
     weights = ascend(
         tables,
@@ -133,7 +150,7 @@ def fit_arc_scorer(
         batch=_BATCH,
         n_jobs=n_jobs,
     )
-    return ArcScorer(weights)
+    return ArcScorer(weights, kept)
 
 
 def fit_labeller(
@@ -143,6 +160,7 @@ def fit_labeller(
     relations: Sequence[Sequence[str]],
     *,
     names: Sequence[str] = (),
+    kept: tuple[int, ...] = ALL_TEMPLATES.relations,
     max_iter: int,
     random_state: int,
 ) -> Labeller:
@@ -159,14 +177,15 @@ def fit_labeller(
     size = table_size(sum(len(tree) - 1 for tree in trees), _NONZERO_SHARE * len(names))
     tables = new_tables(size, 0.1, smallest=0.005)
     if len(names) == 1:
-        return Labeller(tuple(names), tables.weights[:1], root_only)
+        return Labeller(tuple(names), tables.weights[:1], root_only, kept)
+    relation_templates = selected(RELATIONS, kept)
     rates = table.dropout_rates(_WORD_DROPOUT)
 
     def drop_words(example: _Example, rng: np.random.Generator) -> Starts:
         """Return the slots of an example, with some forms replaced by the unknown form."""
         tokens, heads, _ = example
         size, views = len(tables.weights), table.drop_words(tokens, rates, rng)
-        starts: Starts = kernels.relation_starts(RELATIONS, views, heads, len(names), size)
+        starts: Starts = kernels.relation_starts(relation_templates, views, heads, len(names), size)
         return starts
 
     def gradient(starts: Starts, example: _Example) -> Array:
@@ -191,4 +210,4 @@ def fit_labeller(
         max_iter=max_iter,
         random_state=random_state,
     )
-    return Labeller(tuple(names), weights, root_only)
+    return Labeller(tuple(names), weights, root_only, kept)

@@ -1,8 +1,7 @@
 """A net that scores arcs and relations, and its training with torch: biaffine products of the states of words (Dozat and Manning 2017).
 
 The states are those of :class:`gramian.neural.net.WordNet`, which also reads lemmas, tags and features here. The loss is the
-cross-entropy of the head of each word, and of its relation to its gold head, where the scores of the net are added to the log-probabilities
-of log-linear models: the net learns what these do not know. :mod:`gramian.dependency.arc_net_scores` runs the same
+cross-entropy of the head of each word, and of its relation to its gold head. :mod:`gramian.dependency.arc_net_scores` runs the same
 weights without torch.
 """
 
@@ -10,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,11 +19,12 @@ from torch import nn
 from torch.nn.functional import cross_entropy, pad
 
 from gramian.dependency.arc_net_scores import NetArcScorer, NetInventory
-from gramian.dependency.held_out_scores import ArcTraining, HeldOutScores
+from gramian.dependency.held_out_scores import ArcTraining
 from gramian.neural.net import PaddedBatch, Sentences, WordNet
 from gramian.neural.net_options import Learning, NetSize
 from gramian.neural.net_trainer import NetTraining, batches, training_settings, unknown_chance
 from gramian.neural.span_inventory import Example, Inventory
+from gramian.trees import Sentence
 
 Ints = npt.NDArray[np.int64]
 
@@ -41,10 +42,6 @@ class ArcExample(Example):
     #: heads, relations: shape (n_words,); heads count from 1; 0 is the root
     heads: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     relations: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    #: shape (n_words, n_words + 1); logarithms of the probabilities of heads, by log-linear models that have not seen the sentence
-    arc_prior: npt.NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
-    #: shape (n_words, n_relations); the same of relations to the gold heads
-    relation_prior: npt.NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
 
 
 class ArcBatch(NamedTuple):
@@ -55,8 +52,6 @@ class ArcBatch(NamedTuple):
     #: heads, relations: shape (n_sentences, longest)
     heads: torch.Tensor
     relations: torch.Tensor
-    arc_prior: torch.Tensor  #: shape (n_sentences, longest, longest + 1)
-    relation_prior: torch.Tensor  #: shape (n_sentences, longest, n_relations)
 
     @property
     def lengths(self) -> torch.Tensor:
@@ -79,15 +74,11 @@ class ArcSentences(Sentences):
         n_parts = max(len(parts) for example in examples for parts in example.morphology)
         morphology = np.zeros((len(examples), longest + 2, n_parts), np.int64)
         targets = np.full((2, len(examples), longest), _ABSENT)
-        arcs = np.zeros((len(examples), longest, longest + 1), np.float32)
-        relations = np.zeros((len(examples), longest, examples[0].relation_prior.shape[1]), np.float32)
         for row, example in enumerate(examples):
             for word, parts in enumerate(example.morphology, 1):
                 morphology[row, word, : len(parts)] = parts
-            n = example.n_words
-            targets[:, row, :n] = example.heads, example.relations
-            arcs[row, :n, : n + 1], relations[row, :n] = example.arc_prior, example.relation_prior
-        return ArcBatch(padded, *map(torch.from_numpy, (morphology, *targets, arcs, relations)))
+            targets[:, row, : example.n_words] = example.heads, example.relations
+        return ArcBatch(padded, *map(torch.from_numpy, (morphology, *targets)))
 
 
 class ArcNet(WordNet):
@@ -124,10 +115,7 @@ class ArcNet(WordNet):
         self._initialise()
         nn.init.normal_(self.morphology.weight, std=size.word**-0.5)
         nn.init.zeros_(self.morphology.weight[0])
-        for layer in (
-            self.arc,
-            self.relation,
-        ):  # scores begin small beside the log-probabilities of other models
+        for layer in (self.arc, self.relation):  # products begin small
             nn.init.xavier_uniform_(layer.weight, gain=_SMALL_GAIN)
 
     def forward(self, batch: ArcBatch) -> tuple[torch.Tensor, torch.Tensor]:
@@ -157,8 +145,7 @@ class ArcNet(WordNet):
     def loss(self, batch: ArcBatch) -> torch.Tensor:
         """Return the cross-entropy of heads and relations, a word."""
         scores, sides = self(batch)
-        scores = scores + batch.arc_prior
-        relations = self.relation_scores(sides, batch.heads) + batch.relation_prior
+        relations = self.relation_scores(sides, batch.heads)
         total = cross_entropy(scores.flatten(0, 1), batch.heads.flatten(), reduction="sum")
         total = total + cross_entropy(relations.flatten(0, 1), batch.relations.flatten(), reduction="sum")
         return total / int(batch.lengths.sum())
@@ -170,8 +157,8 @@ class ArcNet(WordNet):
             batch = sentences.batch(numbers)
             with torch.no_grad():
                 scores, sides = self(batch)
-                relations = (self.relation_scores(sides, batch.heads) + batch.relation_prior).argmax(-1)
-            heads = (scores + batch.arc_prior).argmax(-1)
+                relations = self.relation_scores(sides, batch.heads).argmax(-1)
+            heads = scores.argmax(-1)
             n_right += int(((heads == batch.heads) & (relations == batch.relations)).sum())
             n_words += int(batch.lengths.sum())
         return 100 * n_right / max(1, n_words)
@@ -179,20 +166,20 @@ class ArcNet(WordNet):
 
 def fit_net_arc_scorer(
     training: ArcTraining,
-    held_out: Sequence[HeldOutScores],
+    parts: Sequence[Sequence[int]],
     *,
     size: NetSize,
     learning: Learning,
     vectors: Mapping[str, npt.NDArray[Any]] | None = None,
     max_iter: int,
 ) -> NetArcScorer:
-    """Train a net; the weights are those of the epoch that is best on held-out trees.
+    """Train an ensemble of nets, one without each part of the sentences.
 
     Parameters
     ----------
     training : ArcTraining
-    held_out : sequence of HeldOutScores
-        Of the first fold of `training`.
+    parts : sequence of sequences of int
+        Indices of held-out sentences. The weights of a net are those of the epoch that is best on its part; of the last if that is empty.
     size : NetSize
     learning : Learning
     vectors : mapping of str to ndarray, optional
@@ -200,58 +187,57 @@ def fit_net_arc_scorer(
     max_iter : int
         Epochs at most.
     """
-    held_out_fold, *folds = training.folds
-    indices = [index for fold in folds for index in fold]
-    scores = [row for fold in folds for row in training.scores(fold)]
     vector_words = tuple(sorted(vectors or ()))
     fixed = np.stack([vectors[word] for word in vector_words]).astype(np.float32) if vectors else None
-    names = NetInventory.of([training.sentences[index] for index in indices], vector_words)
-    inventory, empty = names.words, np.zeros((0, 3), np.int64)
-
-    def examples(numbers: Sequence[int], rows: Sequence[HeldOutScores]) -> list[ArcExample]:
-        result = []
-        for number, row in zip(numbers, rows, strict=True):
-            sentence = training.sentences[number]
-            arc_prior, relation_prior = row.log_probabilities(training.grammar)
-            result.append(
-                ArcExample(
-                    inventory.word_numbers(sentence.words),
-                    tuple(sentence.words),
-                    empty[:, :2],
-                    empty,
-                    empty[:, 0].astype(np.float32),
-                    empty[:, 0].astype(np.float32),
-                    morphology=tuple(map(names.morphology_numbers, sentence.tokens)),
-                    heads=row.tree[1:].astype(np.int64),
-                    relations=row.targets.astype(np.int64),
-                    arc_prior=arc_prior.astype(np.float32),
-                    relation_prior=relation_prior.astype(np.float32),
-                )
-            )
-        return result
-
-    seen = examples(indices, scores)
+    names = NetInventory.of(training.sentences, vector_words)
+    inventory = names.words
+    relation_number = {name: number for number, name in enumerate(training.names)}
+    examples = [
+        arc_example(names, sentence, tree[1:], [relation_number[name] for name in relations])
+        for sentence, tree, relations in zip(
+            training.sentences, training.trees, training.relations, strict=True
+        )
+    ]
     counts = np.zeros(len(names.morphology) + 1, np.int64)
-    for example in seen:
-        np.add.at(counts, [number for parts in example.morphology for number in parts], 1)
-    n_relations = len(training.names)
+    for example in examples:
+        np.add.at(counts, [number for word in example.morphology for number in word], 1)
+    nets = []
     with training_settings(training.n_jobs, "cpu"):
-        torch.manual_seed(training.random_state)
-        net = ArcNet(inventory, size, learning, fixed, counts=counts.tolist(), n_relations=n_relations)
-        held_out_sentences = ArcSentences(examples(held_out_fold, held_out), inventory)
-        run = NetTraining(
-            net,
-            learning,
-            max_iter=max_iter,
-            random_state=training.random_state,
-            device="cpu",
-            measure="LAS",
-            score=lambda averaged: averaged.accuracy(held_out_sentences),
-        )
-        run.fit(
-            ArcSentences(seen, inventory),
-            unknown_chance(seen, inventory, learning.unknown),
-            is_scored=bool(held_out),
-        )
-    half = {name: value.astype(np.float16) for name, value in run.weights().items()}
-    return NetArcScorer(names, n_relations, half)
+        for number, part in enumerate(parts):
+            torch.manual_seed(training.random_state + number)
+            net = ArcNet(
+                inventory, size, learning, fixed, counts=counts.tolist(), n_relations=len(relation_number)
+            )
+            seen = [examples[index] for index in sorted(set(range(len(examples))).difference(part))]
+            held_out = ArcSentences([examples[index] for index in part], inventory)
+            run = NetTraining(
+                net,
+                learning,
+                max_iter=max_iter,
+                random_state=training.random_state + number,
+                device="cpu",
+                measure="LAS",
+                score=partial(ArcNet.accuracy, sentences=held_out),
+            )
+            chance = unknown_chance(seen, inventory, learning.unknown)
+            run.fit(ArcSentences(seen, inventory), chance, is_scored=bool(part))
+            nets.append({name: value.astype(np.float16) for name, value in run.weights().items()})
+    return NetArcScorer(names, len(relation_number), tuple(nets))
+
+
+def arc_example(
+    names: NetInventory, sentence: Sentence, heads: npt.ArrayLike, relations: npt.ArrayLike
+) -> ArcExample:
+    """Return a sentence and its tree in the numbers of an inventory."""
+    none = np.zeros((0, 3), np.int64)
+    return ArcExample(
+        names.words.word_numbers(sentence.words),
+        tuple(sentence.words),
+        none[:, :2],
+        none,
+        none[:, 0].astype(np.float32),
+        none[:, 0].astype(np.float32),
+        morphology=tuple(map(names.morphology_numbers, sentence.tokens)),
+        heads=np.asarray(heads, np.int64),
+        relations=np.asarray(relations, np.int64),
+    )

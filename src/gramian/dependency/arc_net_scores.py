@@ -1,4 +1,4 @@
-"""The net of :class:`gramian.dependency.arc_net.ArcNet` without torch: probabilities of heads and relations, in NumPy and numba."""
+"""Nets of :class:`gramian.dependency.arc_net.ArcNet` without torch: scores of heads and relations, in NumPy and numba."""
 
 from __future__ import annotations
 
@@ -27,13 +27,11 @@ _MIN_LOG_FACTOR = -300.0
 
 
 class NetArcScores(NamedTuple):
-    """What the net says about a sentence."""
+    """Scores of a sentence."""
 
-    #: shape (N + 1, N + 1); the score of each arc [head, modifier], a difference of log-probabilities; column 0 and the diagonal are
-    #: unused
-    heads: Floats
-    #: shape (2, N + 1, R + 1); layers before relations: of words as heads and as modifiers, and ones
-    sides: Floats
+    heads: Floats  #: shape (N + 1, N + 1); the mean score of each arc [head, modifier]; column 0 and the diagonal are unused
+    #: of each net, shape (2, N + 1, R + 1); layers before relations: of words as heads and as modifiers, and ones
+    sides: Sequence[Floats]
 
 
 @dataclass(frozen=True)
@@ -67,23 +65,15 @@ def _parts(token: Token) -> list[str]:
     return [*columns, *(f"{name}={value}" for name, value in feature_values(token.feats).items())]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class NetArcScorer:
-    """Scores arcs and relations with a net; safe to share between threads."""
+class _ArcNet:
+    """One net."""
 
-    inventory: NetInventory
-    n_relations: int
-    weights: Mapping[str, npt.NDArray[Any]]  #: named as in torch
-    #: arc_weight, factor_weight: weights of the scores of arcs and of the logarithms of the factors in their sum
-    arc_weight: float = 1.0
-    factor_weight: float = 1.0
-    relation_weight: float = 1.0  #: weight of the scores of relations
-
-    def __post_init__(self) -> None:
-        weights = self.weights
+    def __init__(
+        self, inventory: NetInventory, n_relations: int, weights: Mapping[str, npt.NDArray[Any]]
+    ) -> None:
         hidden, relation_hidden = weights["arc.bias"].shape[0], weights["relation_sides.bias"].shape[0] // 2
-        n_parts, size = len(self.inventory.morphology) + 1, weights["morphology.weight"].shape[-1]
-        shapes = state_weight_shapes(self.inventory.words, weights, size)
+        n_parts, size = len(inventory.morphology) + 1, weights["morphology.weight"].shape[-1]
+        shapes = state_weight_shapes(inventory.words, weights, size)
         states = 2 * weights["lstm.0.weight_hh_l0"].shape[-1]
         shapes |= {
             "morphology.weight": (n_parts, size),
@@ -93,11 +83,75 @@ class NetArcScorer:
             "arc.bias": (hidden,),
             "relation_sides.weight": (2 * relation_hidden, states),
             "relation_sides.bias": (2 * relation_hidden,),
-            "relation.weight": (self.n_relations * (relation_hidden + 1), relation_hidden + 1),
+            "relation.weight": (n_relations * (relation_hidden + 1), relation_hidden + 1),
         }
         if unexpected := weights.keys() ^ shapes.keys():
             raise ValueError(f"invalid model file: {min(unexpected)} is missing or unexpected")
         validate([Row(name, "float16", shape) for name, shape in shapes.items()], weights)
+        self._inventory, self._n_relations, self._half = inventory, n_relations, weights
+
+    def read(self, sentences: Sequence[Sentence]) -> list[tuple[Floats, Floats]]:
+        """Return the scores of arcs and the layers before relations of some sentences, computed at once."""
+        reader, weights = self._reader, self._weights
+        gates = []
+        for sentence in sentences:
+            rows = [self._gates[self._inventory.morphology_numbers(token)] for token in sentence.tokens]
+            gates.append(np.pad(np.reshape(rows, (len(rows), reader.n_gates)), ((1, 1), (0, 0))))
+        results = []
+        for states, _ in reader.read([sentence.words for sentence in sentences], gates):
+            arcs, relations = (
+                np.maximum(states[:-1] @ weights[f"{name}.weight"].T + weights[f"{name}.bias"], 0)
+                for name in ("arc_sides", "relation_sides")
+            )
+            heads, modifiers = np.split(arcs, 2, axis=1)
+            scores = heads @ (modifiers @ weights["arc.weight"].T + weights["arc.bias"]).T
+            sides = np.stack(np.split(relations, 2, axis=1))
+            results.append((scores, np.pad(sides, ((0, 0), (0, 0), (0, 1)), constant_values=1)))
+        return results
+
+    def relation_scores(self, sides: Floats, heads: Heads) -> Floats:
+        """Return the scores of relations of words to their heads, shape (N, L)."""
+        of_heads, of_modifiers = sides
+        size = of_heads.shape[1]
+        products = (of_modifiers[1:] @ self._weights["relation.weight"].T).reshape(
+            -1, self._n_relations, size
+        )
+        scores: Floats = (products @ of_heads[heads, :, None])[..., 0]
+        return scores
+
+    @cached_property
+    def _weights(self) -> dict[str, Floats]:
+        return {name: np.ascontiguousarray(value, np.float32) for name, value in self._half.items()}
+
+    @cached_property
+    def _reader(self) -> StateReader:
+        return StateReader(self._inventory.words, self._half)
+
+    @cached_property
+    def _gates(self) -> BoundedCache[tuple[int, ...], Floats]:
+        """What the morphology of a word adds to the gates of the first layer."""
+        table = self._weights["morphology.weight"]
+        return BoundedCache(
+            lambda numbers: self._reader.added_gates(table[list(numbers)].sum(axis=0)),
+            most_bytes=_CACHE_BYTES,
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NetArcScorer:
+    """Scores arcs and relations with an ensemble of nets; safe to share between threads."""
+
+    inventory: NetInventory
+    n_relations: int
+    weights: tuple[Mapping[str, npt.NDArray[Any]], ...]  #: of each net, named as in torch
+    #: arc_weight, factor_weight: weights of the scores of arcs and of the logarithms of the factors in their sum
+    arc_weight: float = 1.0
+    factor_weight: float = 1.0
+    relation_weight: float = 1.0  #: weight of the scores of relations
+
+    def __post_init__(self) -> None:
+        if not self._nets:
+            raise ValueError("invalid model file: an ensemble without nets")
 
     def combined(self, factors: npt.NDArray[np.float64], scores: NetArcScores) -> npt.NDArray[np.float64]:
         """Return the weighted product of factors and exponentiated scores of arcs; the largest of a modifier is one."""
@@ -109,44 +163,21 @@ class NetArcScorer:
         return combined
 
     def read(self, sentences: Sequence[Sentence]) -> list[NetArcScores]:
-        """Return the scores of some sentences, computed at once."""
-        reader, weights = self._reader, self._floats
-        gates = []
-        for sentence in sentences:
-            rows = [self._gates[self.inventory.morphology_numbers(token)] for token in sentence.tokens]
-            gates.append(np.pad(np.reshape(rows, (len(rows), reader.n_gates)), ((1, 1), (0, 0))))
+        """Return the scores of some sentences."""
+        by_net = [net.read(sentences) for net in self._nets]
         results = []
-        for states, _ in reader.read([sentence.words for sentence in sentences], gates):
-            arcs, relations = (
-                np.maximum(states[:-1] @ weights[f"{name}.weight"].T + weights[f"{name}.bias"], 0)
-                for name in ("arc_sides", "relation_sides")
-            )
-            heads, modifiers = np.split(arcs, 2, axis=1)
-            scores = heads @ (modifiers @ weights["arc.weight"].T + weights["arc.bias"]).T
-            sides = np.stack(np.split(relations, 2, axis=1))
-            results.append(NetArcScores(scores, np.pad(sides, ((0, 0), (0, 0), (0, 1)), constant_values=1)))
+        for rows in zip(*by_net, strict=True):
+            heads, sides = zip(*rows, strict=True)
+            results.append(NetArcScores(np.mean(heads, axis=0), sides))
         return results
 
     def relation_scores(self, scores: NetArcScores, heads: Heads) -> npt.NDArray[np.float64]:
-        """Return the scores of relations of words to their heads times their weight, shape (N, L)."""
-        of_heads, of_modifiers = scores.sides
-        size = of_heads.shape[1]
-        products = (of_modifiers[1:] @ self._floats["relation.weight"].T).reshape(-1, self.n_relations, size)
-        return self.relation_weight * (products @ of_heads[heads, :, None])[..., 0].astype(np.float64)
+        """Return the mean scores of relations of words to their heads times their weight, shape (N, L)."""
+        rows = [
+            net.relation_scores(sides, heads) for net, sides in zip(self._nets, scores.sides, strict=True)
+        ]
+        return self.relation_weight * np.mean(rows, axis=0).astype(np.float64)
 
     @cached_property
-    def _floats(self) -> dict[str, Floats]:
-        return {name: np.ascontiguousarray(value, np.float32) for name, value in self.weights.items()}
-
-    @cached_property
-    def _reader(self) -> StateReader:
-        return StateReader(self.inventory.words, self.weights)
-
-    @cached_property
-    def _gates(self) -> BoundedCache[tuple[int, ...], Floats]:
-        """What the morphology of a word adds to the gates of the first layer."""
-        table = self._floats["morphology.weight"]
-        return BoundedCache(
-            lambda numbers: self._reader.added_gates(table[list(numbers)].sum(axis=0)),
-            most_bytes=_CACHE_BYTES,
-        )
+    def _nets(self) -> list[_ArcNet]:
+        return [_ArcNet(self.inventory, self.n_relations, weights) for weights in self.weights]

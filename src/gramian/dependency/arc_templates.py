@@ -7,6 +7,7 @@ previous and next sisters b and a, and the grandparent u. "dir" is the direction
 """
 
 from functools import partial
+from typing import NamedTuple
 
 from gramian.loglinear.hashing import PACKED, templates
 
@@ -52,3 +53,13 @@ RELATIONS = _read(
         "left": [left for _ in _STRETCHES for left in range(2)],
     },
 )
+
+
+class TemplateChoice(NamedTuple):
+    """Positions of the templates that a model reads."""
+
+    arcs: tuple[int, ...] = tuple(range(len(ARCS.number)))
+    relations: tuple[int, ...] = tuple(range(len(RELATIONS.number)))
+
+
+ALL_TEMPLATES = TemplateChoice()

@@ -8,6 +8,7 @@ from typing import Any
 from gramian.dependency.arc_calibration import ArcCalibration
 from gramian.dependency.arc_models import ArcScorer, Labeller
 from gramian.dependency.arc_net_scores import NetArcScorer, NetInventory
+from gramian.dependency.arc_templates import ALL_TEMPLATES, TemplateChoice
 from gramian.dependency.arc_tokens import MAX_FEATURES, VIEWS, TokenTable
 from gramian.dependency.conllu_text import WordSplitter
 from gramian.dependency.dependency_parser import DependencyParser
@@ -65,6 +66,7 @@ def _pack(parser: DependencyParser) -> tuple[dict[str, Any], Tensors]:
     arrays: Tensors = {"relation_weights": parser.labeller.weights}
     if parser.scorer is not None:
         arrays["arc_weights"] = parser.scorer.weights
+        header["templates"] = {"arcs": parser.scorer.kept, "relations": parser.labeller.kept}
     for name, grammar in (("grammar", parser.grammar), ("backoff", parser.backoff)):
         arrays |= {f"{name}.{part}": getattr(grammar, part) for part in _ARRAYS}
     for name in _RECORDS:
@@ -73,7 +75,8 @@ def _pack(parser: DependencyParser) -> tuple[dict[str, Any], Tensors]:
     if (net := parser.net) is not None:
         header["net"] = {name: getattr(net, name) for name in _NET_WEIGHTS}
         header["net"]["inventory"] = encode(net.inventory, "net/inventory", arrays)
-        arrays |= {f"{_NET}{name}": value for name, value in net.weights.items()}
+        for number, weights in enumerate(net.weights):
+            arrays |= {f"{_NET}{number}.{name}": value for name, value in weights.items()}
     return header, arrays
 
 
@@ -96,7 +99,8 @@ def _unpack(header: dict[str, Any], arrays: Tensors) -> DependencyParser:
     validate(_KIND, arrays, **sizes)
     check_memory(sum(decoded_bytes(header.get(name), name, arrays) for name in _RECORDS), arrays)
     records = {name: decode(kind, header.get(name), name, arrays) for name, kind in _RECORDS.items()}
-    scorer = ArcScorer(arrays["arc_weights"]) if "arc_weights" in arrays else None
+    choice_of_templates = _templates(header.get("templates"))
+    scorer = ArcScorer(arrays["arc_weights"], choice_of_templates.arcs) if "arc_weights" in arrays else None
     net = _unpack_net(header["net"], arrays, len(relations)) if "net" in header else None
     grammar, backoff = (
         SHAG(names, *(arrays[f"{name}.{part}"] for part in _ARRAYS)) for name in ("grammar", "backoff")
@@ -106,7 +110,7 @@ def _unpack(header: dict[str, Any], arrays: Tensors) -> DependencyParser:
         grammar,
         backoff,
         TokenTable(table["column"], values, (), features),
-        Labeller(relations, arrays["relation_weights"], tuple(root_only)),
+        Labeller(relations, arrays["relation_weights"], tuple(root_only), choice_of_templates.relations),
         scorer,
         bool(header["single_root"]),
         dict(header["about"]),
@@ -115,13 +119,30 @@ def _unpack(header: dict[str, Any], arrays: Tensors) -> DependencyParser:
     )
 
 
+def _templates(record: Any) -> TemplateChoice:
+    """Return the positions of templates; all of them for files of older versions."""
+    choice = ALL_TEMPLATES
+    if record is not None:
+        choice = TemplateChoice(*(tuple(record[name]) for name in TemplateChoice._fields))
+    for kept, known in zip(choice, ALL_TEMPLATES, strict=True):
+        _require(len(set(kept)) == len(kept) > 0 and set(kept) <= set(known), "templates")
+        _require(all(type(position) is int for position in kept), "templates")
+    return choice
+
+
 def _unpack_net(record: dict[str, Any], arrays: Tensors, n_relations: int) -> NetArcScorer:
     weights = {name: record[name] for name in _NET_WEIGHTS}
     _require(all(type(value) is float and 0.0 <= value <= 100.0 for value in weights.values()), "weights")
     check_memory(decoded_bytes(record["inventory"], "net/inventory", arrays), arrays)
     inventory = decode(NetInventory, record["inventory"], "net/inventory", arrays)
-    tables = {name.removeprefix(_NET): value for name, value in arrays.items() if name.startswith(_NET)}
-    return NetArcScorer(inventory, n_relations, tables, **weights)
+    nets: dict[str, Tensors] = {}
+    for name, value in arrays.items():
+        if name.startswith(_NET):
+            number, _, part = name.removeprefix(_NET).partition(".")
+            if not number.isdigit():  # old files have one net
+                number, part = "0", f"{number}.{part}"
+            nets.setdefault(number, {})[part] = value
+    return NetArcScorer(inventory, n_relations, tuple(nets[number] for number in sorted(nets)), **weights)
 
 
 def _not_stored(*_: Any) -> str:

@@ -1,6 +1,6 @@
-"""Scores of training sentences by log-linear models that were trained without them (cross-fitting).
+"""Scores of training sentences by log-linear models that were trained without them.
 
-The calibration of confidences, the net and its weights are fitted to such scores, since those of a model for its own training sentences
+The calibration of confidences and the weights of nets are fitted to such scores, since those of a model for its own training sentences
 are too good.
 """
 
@@ -11,16 +11,16 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from gramian.dependency.arc_models import fit_arc_scorer, fit_labeller
+from gramian.dependency.arc_models import ArcScorer, Labeller, fit_arc_scorer, fit_labeller
 from gramian.dependency.arc_net_scores import NetArcScorer
+from gramian.dependency.arc_templates import ALL_TEMPLATES, TemplateChoice
 from gramian.dependency.arc_tokens import TokenTable
 from gramian.dependency.half_constituents import marginals
 from gramian.dependency.split_head_automata import SHAG, Array, Symbols
 from gramian.trees import Sentence
 
-_PARTS = 10  # one of them is held out
+_PARTS = 10
 _MIN_SENTENCES = 50
-_FOLDS = 4  # of the other parts
 _FACTOR_WEIGHTS = (0.25, 0.5, 0.75, 1.0)
 _NET_WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
 _RELATION_WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
@@ -35,13 +35,6 @@ class HeldOutScores(NamedTuple):
     targets: Symbols  #: the number of the relation of each word
     factors: Array  #: of arcs, shape (N + 1, N + 1)
     relations: Array  #: the score of each relation of each word to its gold head, shape (N, L)
-
-    def log_probabilities(self, grammar: SHAG) -> tuple[Array, Array]:
-        """Return those of the heads, shape (N, N + 1), and relations of words."""
-        arcs = marginals(grammar, self.symbols, self.factors).arcs[:, 1:].T
-        relations = np.exp(self.relations - self.relations.max(axis=1, keepdims=True))
-        relations /= relations.sum(axis=1, keepdims=True)
-        return np.log(np.maximum(arcs, _MIN_PROBABILITY)), np.log(np.maximum(relations, _MIN_PROBABILITY))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,22 +53,35 @@ class ArcTraining:
     max_iter: int
     random_state: int
     n_jobs: int
+    templates: TemplateChoice = ALL_TEMPLATES
 
-    @property
-    def folds(self) -> list[list[int]]:
-        """The indices of parts of the sentences: first the held-out tenth, empty if there are few sentences; then the others."""
-        parts: list[list[int]] = [[] for _ in range(_FOLDS + 1)]
-        has_held_out = self.n_gold >= _MIN_SENTENCES
-        for index in range(len(self.sentences)):
+    def held_out_parts(self, count: int) -> list[list[int]]:
+        """Return the indices of the first tenths of the trees; empty parts if there are few trees."""
+        parts: list[list[int]] = [[] for _ in range(count)]
+        for index in range(len(self.sentences)) if self.n_gold >= _MIN_SENTENCES else ():
             number = index % self.n_trees
-            is_held_out = has_held_out and number < self.n_gold and number % _PARTS == 0
-            parts[0 if is_held_out else 1 + number % _FOLDS].append(index)
+            if number < self.n_gold and number % _PARTS < count:
+                parts[number % _PARTS].append(index)
         return parts
 
     def scores(self, fold: Sequence[int], *, has_relations: bool = True) -> list[HeldOutScores]:
         """Return the scores of the sentences of a fold by models that are trained on all others; those of relations on request."""
         if not fold:
             return []
+        table, scorer, labeller = self.models_without(fold, has_relations=has_relations)
+        number_of = {name: number for number, name in enumerate(self.names)}
+        results = []
+        for index in fold:
+            views, tree = table.encode(self.sentences[index].tokens), self.trees[index]
+            targets = np.asarray([number_of[name] for name in self.relations[index]], np.int32)
+            scores = np.zeros((len(tree) - 1, 0)) if labeller is None else labeller.scores(views, tree)
+            results.append(HeldOutScores(self.symbols[index], tree, targets, scorer.factors(views), scores))
+        return results
+
+    def models_without(
+        self, fold: Sequence[int], *, has_relations: bool = True
+    ) -> tuple[TokenTable, ArcScorer, Labeller | None]:
+        """Return models that are trained on all sentences but those of a fold."""
         others = sorted(set(range(len(self.sentences))).difference(fold))
         table = TokenTable.fit([self.sentences[index] for index in others], self.column)
         tokens = [table.encode(self.sentences[index].tokens) for index in others]
@@ -86,37 +92,44 @@ class ArcTraining:
             tokens,
             [self.symbols[index] for index in others],
             trees,
+            kept=self.templates.arcs,
             max_iter=self.max_iter,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
-        labeller = None
-        if has_relations:
-            labeller = fit_labeller(
-                table,
-                tokens,
-                trees,
-                [self.relations[index] for index in others],
-                names=self.names,
-                max_iter=self.max_iter,
-                random_state=self.random_state,
-            )
-        number_of = {name: number for number, name in enumerate(self.names)}
-        results = []
-        for index in fold:
-            views, tree = table.encode(self.sentences[index].tokens), self.trees[index]
-            targets = np.asarray([number_of[name] for name in self.relations[index]], np.int32)
-            scores = np.zeros((len(tree) - 1, 0)) if labeller is None else labeller.scores(views, tree)
-            results.append(HeldOutScores(self.symbols[index], tree, targets, scorer.factors(views), scores))
-        return results
+        if not has_relations:
+            return table, scorer, None
+        labeller = fit_labeller(
+            table,
+            tokens,
+            trees,
+            [self.relations[index] for index in others],
+            names=self.names,
+            kept=self.templates.relations,
+            max_iter=self.max_iter,
+            random_state=self.random_state,
+        )
+        return table, scorer, labeller
 
 
 def with_chosen_weights(
-    net: NetArcScorer, grammar: SHAG, sentences: Sequence[Sentence], scores: Sequence[HeldOutScores]
-) -> NetArcScorer:
-    """Return the net with the weights that give held-out trees the most probable arcs and the most right relations."""
-    net_scores = net.read(sentences)
-    pairs = list(zip(scores, net_scores, strict=True))
+    net: NetArcScorer, grammar: SHAG, sentences: Sequence[Sequence[Sentence]], scores: Sequence[HeldOutScores]
+) -> tuple[NetArcScorer, list[Array]]:
+    """Return an ensemble with the weights that give held-out trees the most probable arcs and the most right relations.
+
+    `sentences` are the sentences that each net has not seen, and `scores` those of log-linear models for all of them; without sentences,
+    the weights stay as they are. Also return the products of factors and scores of nets.
+    """
+    if not scores:
+        return net, []
+    net_rows, relation_rows = [], []
+    rows = iter(scores)
+    for weights, part in zip(net.weights, sentences, strict=True):
+        member = NetArcScorer(net.inventory, net.n_relations, (weights,))
+        for net_row in member.read(part):
+            net_rows.append(net_row)
+            relation_rows.append(member.relation_scores(net_row, next(rows).tree[1:]))
+    pairs = list(zip(scores, net_rows, strict=True))
 
     def arc_loss(candidate: NetArcScorer) -> float:
         total = 0.0
@@ -126,11 +139,10 @@ def with_chosen_weights(
             total -= float(np.log(np.maximum(gold, _MIN_PROBABILITY)).sum())
         return total
 
-    def n_right_relations(candidate: NetArcScorer) -> int:
+    def n_right_relations(weight: float) -> int:
         total = 0
-        for row, net_row in pairs:
-            best = (row.relations + candidate.relation_scores(net_row, row.tree[1:])).argmax(axis=1)
-            total += int((best == row.targets).sum())
+        for row, relations in zip(scores, relation_rows, strict=True):
+            total += int(((row.relations + weight * relations).argmax(axis=1) == row.targets).sum())
         return total
 
     candidates = (
@@ -138,4 +150,5 @@ def with_chosen_weights(
         for factor_weight, arc_weight in product(_FACTOR_WEIGHTS, _NET_WEIGHTS)
     )
     net = min(candidates, key=arc_loss)
-    return max((replace(net, relation_weight=weight) for weight in _RELATION_WEIGHTS), key=n_right_relations)
+    net = replace(net, relation_weight=max(_RELATION_WEIGHTS, key=n_right_relations))
+    return net, [net.combined(row.factors, net_row) for row, net_row in pairs]

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY, field, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -22,10 +22,11 @@ from gramian.dependency.head_automata import (
     spectral,
 )
 from gramian.dependency.head_sequences import HeadSequences, head_sequences, projective
-from gramian.dependency.held_out_scores import ArcTraining, HeldOutScores, with_chosen_weights
+from gramian.dependency.held_out_scores import ArcTraining, with_chosen_weights
 from gramian.dependency.morphology import fit_morphological_tagger, tag_held_out_sentences
 from gramian.dependency.split_head_automata import SHAG
 from gramian.dependency.symbol_map import SymbolChoice, SymbolMap
+from gramian.dependency.template_selection import select_templates
 from gramian.errors import MissingExtraError, OptionError
 from gramian.neural.net_options import Learning, NetSize
 from gramian.text.text_training import learn_conllu_processor
@@ -45,10 +46,6 @@ from gramian.value_types import (
 
 Method = Literal["conditional", "em", "spectral", "det", "det+f"]
 
-_NET_SIZE = NetSize(word=64, char=24, char_units=32, units=100, hidden=150, tag_hidden=60)
-_NET_LEARNING = Learning(
-    rate=3e-3, warm_up=50, batch_words=300, unknown=1.0, word_dropout=0.1, dropout=0.33, hidden_dropout=0.33
-)
 _LABEL_EPOCHS = 5
 _MAX_WORDS = 500  # of a training sentence; the time is cubic in the number of words
 
@@ -78,6 +75,72 @@ class SymbolOptions:
     buckets: int = option(Whole(0), default=0)
 
 
+@options
+class ArcNetOptions:
+    """The nets that score arcs and relations.
+
+    Parameters
+    ----------
+    count : int
+        Number of nets, each trained without another tenth of the trees; their scores are averaged.
+    epochs : int
+        Epochs at most.
+    layers : int
+        Layers of the BiLSTM.
+    units : int
+        Units of a layer of the BiLSTM in each direction.
+    hidden : int
+        Units of the layer before the scores of heads.
+    relation_hidden : int
+        Units of the layer before the scores of relations.
+    rate : float
+        Learning rate.
+    batch_words : int
+        About how many words the sentences of a step have.
+    dropout : float
+        Dropout of all layers.
+    vectors : mapping of str to ndarray, optional
+        Fixed vectors of words; see :func:`gramian.neural.word_vectors.read_vectors`.
+    """
+
+    count: int = option(Whole(1), default=1)
+    epochs: int = option(Whole(1), default=30)
+    layers: int = option(Whole(1), default=2)
+    units: int = option(Whole(1), default=100)
+    hidden: int = option(Whole(1), default=150)
+    relation_hidden: int = option(Whole(1), default=60)
+    rate: float = option(Number(above=0), default=3e-3)
+    batch_words: int = option(Whole(1), default=300)
+    dropout: float = option(Number(0, below=1), default=0.33)
+    vectors: Mapping[str, Any] | None = option(or_none(InstanceOf(Mapping)), default=None)
+
+    @property
+    def size(self) -> NetSize:
+        """The units of all layers."""
+        return NetSize(
+            word=64,
+            char=24,
+            char_units=32,
+            layers=self.layers,
+            units=self.units,
+            hidden=self.hidden,
+            tag_hidden=self.relation_hidden,
+        )
+
+    @property
+    def learning(self) -> Learning:
+        """How the weights are trained."""
+        return Learning(
+            rate=self.rate,
+            warm_up=100,
+            batch_words=self.batch_words,
+            unknown=1.0,
+            word_dropout=0.1,
+            dropout=self.dropout,
+            hidden_dropout=self.dropout,
+        )
+
+
 @estimator
 class SHAGParser(Estimator):
     """A dependency parser of split head-automata.
@@ -100,6 +163,8 @@ class SHAGParser(Estimator):
         Weight of the uniform distribution in every state; for "conditional" only.
     epochs : int
         Epochs of training the factors; for "conditional" only.
+    select_templates : bool
+        Whether to omit feature templates that held-out trees do not need: faster parsing; for "conditional" only.
     symbols : SymbolOptions
         How words become symbols of the automata.
     tags : {"predicted", "gold", "mixed"}
@@ -109,14 +174,8 @@ class SHAGParser(Estimator):
     neural : bool
         Whether "conditional" is combined with a net: biaffine scores of arcs and relations from a BiLSTM (Dozat & Manning 2017).
         Training it requires PyTorch, parsing does not.
-    net_epochs : int
-        Epochs of training the net at most.
-    net_size : NetSize
-        Units of the net; `hidden` and `tag_hidden` are the layers before arcs and relations.
-    net_learning : Learning
-        How the net is trained.
-    vectors : mapping of str to ndarray, optional
-        Fixed vectors of words for the net; see :func:`gramian.neural.word_vectors`.
+    net : ArcNetOptions
+        Size, number and training of the nets.
     min_confidence : float
         Mean confidence of the arcs of a sentence of text for it to be trained on.
     nonprojective : {"lift", "skip"}
@@ -159,15 +218,13 @@ class SHAGParser(Estimator):
     basis: HeadBasis = option(InstanceOf(HeadBasis), default=HeadBasis())
     smoothing: float = option(Number(above=0, below=1), default=0.1)
     epochs: int = option(Whole(1), default=5)
+    select_templates: bool = option(Boolean(), default=True)
     symbols: SymbolOptions = option(InstanceOf(SymbolOptions), default=SymbolOptions())
     tags: Literal["predicted", "gold", "mixed"] = option(
         OneOf("predicted", "gold", "mixed"), default="predicted"
     )
     neural: bool = option(Boolean(), default=False)
-    net_epochs: int = option(Whole(1), default=30)
-    net_size: NetSize = option(InstanceOf(NetSize), default=_NET_SIZE)
-    net_learning: Learning = option(InstanceOf(Learning), default=_NET_LEARNING)
-    vectors: Mapping[str, Any] | None = option(or_none(InstanceOf(Mapping)), default=None)
+    net: ArcNetOptions = option(InstanceOf(ArcNetOptions), default=ArcNetOptions())
     min_confidence: float = option(Number(0, 1), default=0.9)
     nonprojective: Literal["lift", "skip"] = option(OneOf("lift", "skip"), default="lift")
     single_root: bool = option(Boolean(), default=True)
@@ -231,36 +288,50 @@ class SHAGParser(Estimator):
         table = TokenTable.fit(trees.sentences, mapping.column)
         tokens = [table.encode(sentence.tokens) for sentence in trees.sentences]
         heads = [np.asarray([-1, *tree], np.int32) for tree in trees.heads]
+        training = ArcTraining(
+            grammar,
+            trees.sentences,
+            [grammar.encode(sentence) for sentence in symbols],
+            heads,
+            trees.relations,
+            sorted({name for names in trees.relations for name in names}),
+            mapping.column,
+            n_trees + len(silver),
+            n_trees,
+            max_iter=self.epochs,
+            random_state=self.random_state,
+            n_jobs=number_of_jobs(self.n_jobs),
+        )
+        if self.select_templates and self.method == "conditional":
+            training = replace(training, templates=select_templates(training))
         labeller = fit_labeller(
-            table, tokens, heads, trees.relations, max_iter=_LABEL_EPOCHS, random_state=self.random_state
+            table,
+            tokens,
+            heads,
+            trees.relations,
+            kept=training.templates.relations,
+            max_iter=_LABEL_EPOCHS,
+            random_state=self.random_state,
         )
         scorer, net, calibration = None, None, ArcCalibration()
         if self.method == "conditional":
-            encoded = [grammar.encode(sentence) for sentence in symbols]
-            how: dict[str, Any] = {
-                "max_iter": self.epochs,
-                "random_state": self.random_state,
-                "n_jobs": number_of_jobs(self.n_jobs),
-            }
-            scorer = fit_arc_scorer(grammar, table, tokens, encoded, heads, **how)
-            training = ArcTraining(
+            scorer = fit_arc_scorer(
                 grammar,
-                trees.sentences,
-                encoded,
+                table,
+                tokens,
+                training.symbols,
                 heads,
-                trees.relations,
-                labeller.relations,
-                mapping.column,
-                n_trees + len(silver),
-                n_trees,
-                **how,
+                kept=training.templates.arcs,
+                max_iter=self.epochs,
+                random_state=self.random_state,
+                n_jobs=training.n_jobs,
             )
-            held_out = [trees.sentences[index] for index in training.folds[0]]
-            scores = training.scores(training.folds[0], has_relations=self.neural)
+            parts = training.held_out_parts(self.net.count if self.neural else 1)
+            scores = [row for part in parts for row in training.scores(part, has_relations=self.neural)]
             factors = [row.factors for row in scores]
             if self.neural:
-                net = with_chosen_weights(self._fit_net(training, scores), grammar, held_out, scores)
-                factors = list(map(net.combined, factors, net.read(held_out)))
+                held_out = [[trees.sentences[index] for index in part] for part in parts]
+                net, factors = with_chosen_weights(self._fit_net(training, parts), grammar, held_out, scores)
             calibration = fit_arc_calibration(grammar, scores, factors)
         metadata = {
             "method": self.method,
@@ -287,20 +358,21 @@ class SHAGParser(Estimator):
             net=net,
         )
 
-    def _fit_net(self, training: ArcTraining, held_out: Sequence[HeldOutScores]) -> NetArcScorer:
+    def _fit_net(self, training: ArcTraining, parts: Sequence[Sequence[int]]) -> NetArcScorer:
         try:
             from gramian.dependency.arc_net import fit_net_arc_scorer
         except ModuleNotFoundError as error:
             if error.name != "torch":
                 raise
             raise MissingExtraError("torch", "neural", "learning a neural parser") from None
+        options = self.net
         return fit_net_arc_scorer(
             training,
-            held_out,
-            size=self.net_size,
-            learning=self.net_learning,
-            vectors=self.vectors,
-            max_iter=self.net_epochs,
+            parts,
+            size=options.size,
+            learning=options.learning,
+            vectors=options.vectors,
+            max_iter=options.epochs,
         )
 
     def _predicts_tags(self, sentences: Sequence[Sentence]) -> bool:

@@ -97,3 +97,27 @@ def templates(
     return Templates(
         numbers, n_sums, n_places, term_array, np.array(term_factors, np.uint64), classes, masks, factors
     )
+
+
+def selected(all_templates: Templates, kept: Sequence[int]) -> Templates:
+    """Return some of the templates, by their positions.
+
+    Examples
+    --------
+    >>> both = templates("tb | tb ta+1", first=1, views="wt", places={"b": (0, 1), "a": (1, 2)})
+    >>> selected(both, [1]).terms.tolist()
+    [[0, 0, 1, 1, 0], [0, 1, 1, 3, 0]]
+    """
+    rows = np.asarray(kept, np.int64)
+    position = np.full(len(all_templates.number), -1, np.int64)
+    position[rows] = np.arange(len(rows))
+    is_kept = position[all_templates.terms[:, -1]] >= 0
+    terms = all_templates.terms[is_kept].copy()
+    terms[:, -1] = position[terms[:, -1]]
+    return all_templates._replace(
+        number=all_templates.number[rows],
+        terms=terms,
+        factor=all_templates.factor[is_kept],
+        small=np.ascontiguousarray(all_templates.small[..., rows]),
+        given=np.ascontiguousarray(all_templates.given[..., rows]),
+    )

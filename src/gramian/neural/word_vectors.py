@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import svds
 
 from gramian.errors import InputError
+from gramian.io.reading import Source, open_text
 from gramian.neural.span_inventory import folded
 
 _PLACES = (-2, -1, 1, 2)
@@ -76,3 +77,31 @@ def word_vectors(
     left = left * np.where(left[np.abs(left).argmax(0), np.arange(n_dims)] < 0, -1, 1)  # signs are free
     length = np.maximum(np.linalg.norm(left, axis=1, keepdims=True), 1e-9)
     return dict(zip((names[word] for word in known), (left / length).astype(np.float32), strict=True))
+
+
+def read_vectors(source: Source, limit: int = 200_000) -> dict[str, npt.NDArray[np.float32]]:
+    """Read the first `limit` vectors of a text file of word2vec, GloVe or fastText: a word and its numbers on each line.
+
+    A first line with two numbers is a header. Words are folded; the first of several spellings counts.
+    """
+    vectors: dict[str, npt.NDArray[np.float32]] = {}
+    size = 0
+    with open_text(source) as lines:
+        for number, line in enumerate(lines, 1):
+            word, *values = line.split()
+            if number == 1 and len(values) == 1:
+                continue
+            size = size or len(values)
+            try:
+                vector = np.array(values, np.float32)
+            except ValueError:
+                vector = np.zeros(0, np.float32)
+            if len(vector) != size or not size or not np.isfinite(vector).all():
+                expected = f"{size} numbers" if size else "numbers"
+                raise InputError(f"a word is not followed by {expected}", lines.name, number)
+            vectors.setdefault(folded(word), vector)
+            if len(vectors) >= limit:
+                break
+    if not vectors:
+        raise InputError("no vectors", lines.name)
+    return vectors

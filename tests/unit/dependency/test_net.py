@@ -1,7 +1,6 @@
 import json
 import sys
 from dataclasses import replace
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -11,22 +10,23 @@ from toy_treebank import toy_sentences
 
 from gramian.dependency import DependencyParser, SHAGParser
 from gramian.dependency.arc_net_scores import NetArcScorer, NetArcScores, NetInventory
-from gramian.dependency.held_out_scores import ArcTraining, HeldOutScores, with_chosen_weights
+from gramian.dependency.held_out_scores import ArcTraining, with_chosen_weights
+from gramian.dependency.shag_parser import ArcNetOptions
 from gramian.errors import MissingExtraError, ModelFileError
 from gramian.io.model_files import checksum
-from gramian.neural.net_options import Learning, NetSize
 from gramian.trees import Sentence
 
 TRAIN, TEST = toy_sentences(80, seed=1), toy_sentences(30, seed=2)
 QUICK = {"n_states": 3, "max_iter": 5, "start": "random", "epochs": 1, "tags": "gold", "n_jobs": 1}
-SIZE = NetSize(word=12, char=6, char_units=4, layers=2, units=10, hidden=14, tag_hidden=8)
-LEARNING = Learning(rate=1e-2, warm_up=5, batch_words=100)
+OPTIONS = ArcNetOptions(
+    count=2, epochs=12, layers=2, units=10, hidden=14, relation_hidden=8, rate=1e-2, batch_words=100
+)
 
 
 @pytest.fixture(scope="module")
 def parser() -> DependencyParser:
     pytest.importorskip("torch")
-    learner = SHAGParser(**QUICK, neural=True, net_epochs=12, net_size=SIZE, net_learning=LEARNING)
+    learner = SHAGParser(**QUICK, neural=True, net=OPTIONS)
     return learner.fit(TRAIN).model_
 
 
@@ -56,7 +56,7 @@ def net_without_training(n_relations: int = 3) -> NetArcScorer:
                 f"{name}.bias_hh_{direction}": (4 * units,),
             }
     weights = {name: rng.normal(size=shape).astype(np.float16) for name, shape in shapes.items()}
-    return NetArcScorer(inventory, n_relations, weights)
+    return NetArcScorer(inventory, n_relations, (weights,))
 
 
 def test_a_sentence_has_the_same_scores_alone_and_beside_others():
@@ -76,7 +76,7 @@ def test_factors_and_scores_of_the_net_are_combined_with_their_weights():
     net = replace(net_without_training(), arc_weight=0.5, factor_weight=2.0)
     factors = np.array([[0.0, 0.2, 1.0], [0.0, 0.0, 0.5], [0.0, 1.0, 0.0]])
     scores = np.array([[1, 0.3, 0.4], [1, 1, 0.6], [1, 0.7, 1]], np.float32)
-    combined = net.combined(factors, NetArcScores(scores, np.zeros((2, 3, 7), np.float32)))
+    combined = net.combined(factors, NetArcScores(scores, ()))
     expected = factors**2 * np.exp(scores / 2)
     np.testing.assert_allclose(combined[:, 1:], expected[:, 1:] / expected[:, 1:].max(axis=0), rtol=1e-6)
     assert not combined[:, 0].any()
@@ -102,85 +102,66 @@ def arc_training() -> ArcTraining:
 
 def test_scores_are_those_of_models_that_have_not_seen_a_sentence():
     training = arc_training()
-    assert replace(training, n_gold=40).folds[0] == []  # of few trees none are held out
-    assert sorted(index for fold in training.folds for index in fold) == list(range(80))
-    fold = training.folds[0]
+    assert replace(training, n_gold=40).held_out_parts(2) == [[], []]  # of few trees none are held out
+    fold, other_fold = training.held_out_parts(2)
     assert fold == list(range(0, 80, 10))
-    first, second = training.scores(fold)[:2]
+    assert other_fold == list(range(1, 80, 10))
+    _, second = training.scores(fold)[:2]
     changed = [TEST[0] if index == fold[0] else sentence for index, sentence in enumerate(TRAIN)]
     relations = [[token.deprel for token in sentence.tokens] for sentence in changed]
     trees = [np.asarray([-1, *sentence.heads], np.int32) for sentence in changed]
     [_, other] = replace(training, sentences=changed, trees=trees, relations=relations).scores(fold)[:2]
     np.testing.assert_array_equal(second.factors, other.factors)
     np.testing.assert_array_equal(second.relations, other.relations)
-    arcs, relations = first.log_probabilities(training.grammar)
-    np.testing.assert_allclose(np.exp(arcs).sum(axis=1), 1.0, atol=1e-3)
-    np.testing.assert_allclose(np.exp(relations).sum(axis=1), 1.0, atol=1e-3)
-
-
-class Oracle(NetArcScorer):
-    """Gives gold heads and relations a high score, or a low one."""
-
-    gold: ClassVar[dict[tuple[str, ...], HeldOutScores]] = {}
-    sign = 1.0
-
-    def read(self, sentences):
-        results = []
-        for sentence in sentences:
-            row = self.gold[sentence.words]
-            scores = np.zeros((len(row.tree), len(row.tree)), np.float32)
-            scores[row.tree[1:], np.arange(1, len(row.tree))] = 5.0 * self.sign
-            results.append(NetArcScores(scores, row.targets))
-        return results
-
-    def relation_scores(self, scores, heads):
-        return self.relation_weight * 5.0 * self.sign * np.eye(self.n_relations)[scores.sides]
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_the_weights_of_the_net_follow_from_how_good_it_is(sign, monkeypatch):
     training = arc_training()
-    fold = training.folds[0]
+    [fold] = training.held_out_parts(1)
     scores, sentences = training.scores(fold), [TRAIN[index] for index in fold]
-    gold = {sentence.words: row for sentence, row in zip(sentences, scores, strict=True)}
-    monkeypatch.setattr(Oracle, "gold", gold)
-    monkeypatch.setattr(Oracle, "sign", sign)
+    row_of = {sentence.words: row for sentence, row in zip(sentences, scores, strict=True)}
+
+    def read(_, sentences):
+        """Give gold heads and relations a high score, or a low one."""
+        results = []
+        for sentence in sentences:
+            row = row_of[sentence.words]
+            table = np.zeros((len(row.tree), len(row.tree)), np.float32)
+            table[row.tree[1:], np.arange(1, len(row.tree))] = 5.0 * sign
+            results.append(NetArcScores(table, (row.targets,)))
+        return results
+
+    def relation_scores(net, scores, _):
+        return 5.0 * sign * np.eye(net.n_relations)[scores.sides[0]]
+
+    monkeypatch.setattr(NetArcScorer, "read", read)
+    monkeypatch.setattr(NetArcScorer, "relation_scores", relation_scores)
     base = net_without_training(len(training.names))
-    oracle = Oracle(base.inventory, base.n_relations, base.weights)
-    net = with_chosen_weights(oracle, training.grammar, sentences, scores)
+    net, factors = with_chosen_weights(base, training.grammar, [sentences], scores)
     assert net.arc_weight == (1.25 if sign > 0 else 0.0)
     assert sign > 0 or net.relation_weight == 0.0
+    assert [table.shape for table in factors] == [row.factors.shape for row in scores]
 
 
 def test_numpy_agrees_with_torch(parser):
     torch = pytest.importorskip("torch")
-    from gramian.dependency.arc_net import ArcExample, ArcNet, ArcSentences
+    from gramian.dependency.arc_net import ArcNet, ArcSentences, arc_example
 
-    net, sentences = parser.net, TEST[:6]
-    assert net is not None
-    empty = np.zeros((0, 3), np.int64)
+    sentences = TEST[:6]
+    assert len(parser.net.weights) == 2
+    net = replace(parser.net, weights=parser.net.weights[1:])
     examples = [
-        ArcExample(
-            net.inventory.words.word_numbers(sentence.words),
-            sentence.words,
-            empty[:, :2],
-            empty,
-            empty[:, 0].astype(np.float32),
-            empty[:, 0].astype(np.float32),
-            morphology=tuple(map(net.inventory.morphology_numbers, sentence.tokens)),
-            heads=np.asarray(sentence.heads),
-            relations=np.zeros(len(sentence), np.int64),
-            arc_prior=np.zeros((len(sentence), len(sentence) + 1), np.float32),
-            relation_prior=np.zeros((len(sentence), net.n_relations), np.float32),
-        )
-        for sentence in sentences
+        arc_example(net.inventory, sentence, sentence.heads, [0] * len(sentence)) for sentence in sentences
     ]
     counts = [1] * (len(net.inventory.morphology) + 1)
+    inventory, n_relations = net.inventory.words, net.n_relations
     module = ArcNet(
-        net.inventory.words, SIZE, LEARNING, None, counts=counts, n_relations=net.n_relations
+        inventory, OPTIONS.size, OPTIONS.learning, None, counts=counts, n_relations=n_relations
     ).eval()
-    module.load_state_dict({name: torch.from_numpy(np.float32(value)) for name, value in net.weights.items()})
-    batch = ArcSentences(examples, net.inventory.words).batch(range(6))
+    weights = {name: torch.from_numpy(np.float32(value)) for name, value in net.weights[0].items()}
+    module.load_state_dict(weights)
+    batch = ArcSentences(examples, inventory).batch(range(6))
     with torch.no_grad():
         scores, sides = module(batch)
         relation_scores = module.relation_scores(sides, batch.heads).numpy()
@@ -194,23 +175,26 @@ def test_numpy_agrees_with_torch(parser):
         np.testing.assert_allclose(relations, relation_scores[row, :n], atol=2e-4)
 
 
-def test_the_net_learns_heads_and_relations_where_other_models_know_nothing():
+def test_an_ensemble_scores_the_mean_of_its_nets(parser):
+    sentence, heads = TEST[0], np.asarray(TEST[0].heads, np.int32)
+    members = [replace(parser.net, weights=(weights,)) for weights in parser.net.weights]
+    [whole] = parser.net.read([sentence])
+    rows = [member.read([sentence])[0] for member in members]
+    np.testing.assert_allclose(whole.heads, (rows[0].heads + rows[1].heads) / 2, rtol=1e-6)
+    relations = [member.relation_scores(row, heads) for member, row in zip(members, rows, strict=True)]
+    np.testing.assert_allclose(
+        parser.net.relation_scores(whole, heads), np.mean(relations, axis=0), rtol=1e-5
+    )
+
+
+def test_the_net_learns_heads_and_relations():
     pytest.importorskip("torch")
     from gramian.dependency.arc_net import fit_net_arc_scorer
 
-    class Ignorant(ArcTraining):
-        def scores(self, fold, **options):
-            return [
-                row._replace(factors=np.ones_like(row.factors), relations=np.zeros_like(row.relations))
-                for row in super().scores(fold, **options)
-            ]
-
-    known = arc_training()
-    grammar = SHAGParser("det", n_jobs=1).fit(TRAIN).model_.grammar.smoothed(0.99)
-    training = Ignorant(**{**vars(known), "grammar": grammar})
-    undropped = replace(LEARNING, dropout=0.0, hidden_dropout=0.0, word_dropout=0.0, average=0.9)
+    training = arc_training()
+    learning = replace(OPTIONS.learning, dropout=0.0, hidden_dropout=0.0, word_dropout=0.0, average=0.9)
     net = fit_net_arc_scorer(
-        training, training.scores(training.folds[0]), size=SIZE, learning=undropped, max_iter=30
+        training, training.held_out_parts(1), size=OPTIONS.size, learning=learning, max_iter=30
     )
     right_heads, right_relations = [], []
     for sentence, scores in zip(TEST, net.read(TEST), strict=True):
@@ -220,7 +204,7 @@ def test_the_net_learns_heads_and_relations_where_other_models_know_nothing():
         right_heads += (arcs.argmax(axis=0) == heads).tolist()
         best = net.relation_scores(scores, heads).argmax(axis=1)
         gold = [token.deprel for token in sentence.tokens]
-        right_relations += [known.names[number] == name for number, name in zip(best, gold, strict=True)]
+        right_relations += [training.names[number] == name for number, name in zip(best, gold, strict=True)]
     assert np.mean(right_heads) > 0.85
     assert np.mean(right_relations) > 0.9
 
@@ -237,7 +221,7 @@ def test_the_same_seed_gives_the_same_file_and_loading_changes_nothing(parser, t
     loaded = DependencyParser.load(tmp_path / "a.dep")
     loaded.save(tmp_path / "b.dep")
     assert (tmp_path / "a.dep").read_bytes() == (tmp_path / "b.dep").read_bytes()
-    learner = SHAGParser(**QUICK, neural=True, net_epochs=12, net_size=SIZE, net_learning=LEARNING)
+    learner = SHAGParser(**QUICK, neural=True, net=OPTIONS)
     learner.fit(TRAIN).model_.save(tmp_path / "c.dep")
     assert (tmp_path / "a.dep").read_bytes() == (tmp_path / "c.dep").read_bytes()
     for ours, theirs in zip(parser.parse_many(TEST), loaded.parse_many(TEST), strict=True):
@@ -257,13 +241,13 @@ def test_a_net_that_does_not_fit_is_refused(tmp_path, change):
     with safe_open(path, "np") as file:
         header = json.loads(file.metadata()["gramian-automata"])
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    name = "net.weights.arc.bias"
+    name = "net.weights.0.arc.bias"
     if change == "shape":
         tensors[name] = tensors[name][1:]
     elif change == "missing":
         del tensors[name]
     elif change == "more":
-        tensors["net.weights.other"] = tensors[name]
+        tensors["net.weights.0.other"] = tensors[name]
     elif change == "type":
         tensors[name] = tensors[name].astype(np.float32)
     else:
@@ -279,3 +263,16 @@ def test_training_names_the_missing_extra(monkeypatch):
     monkeypatch.delitem(sys.modules, "gramian.dependency.arc_net", raising=False)
     with pytest.raises(MissingExtraError, match="torch"):
         SHAGParser(**QUICK, neural=True).fit(TRAIN[:60])
+
+
+def test_a_file_with_one_net_of_an_older_version_loads(tmp_path):
+    base = SHAGParser(**QUICK).fit(TRAIN).model_
+    path = tmp_path / "model.dep"
+    replace(base, net=net_without_training(len(base.labeller.relations))).save(path)
+    parse = DependencyParser.load(path).parse(TEST[0])
+    with safe_open(path, "np") as file:
+        header = json.loads(file.metadata()["gramian-automata"])
+        tensors = {name.replace("weights.0.", "weights."): file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    header["checksum"] = checksum(header, tensors)
+    save_file(tensors, path, {"gramian-automata": json.dumps(header)})
+    assert DependencyParser.load(path).parse(TEST[0]).confidences == parse.confidences

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gramian.errors import InputError
-from gramian.neural.word_vectors import word_vectors
+from gramian.neural.word_vectors import read_vectors, word_vectors
 
 
 def text(n=300, seed=0):
@@ -74,3 +74,31 @@ def test_same_text_same_vectors_and_too_little_text_is_refused():
     assert all(np.array_equal(one[word], other[word]) for word in one)
     with pytest.raises(InputError, match="too few for vectors of 64 numbers"):
         word_vectors(text(3))
+
+
+def test_vectors_are_read_from_the_text_format_of_word2vec(tmp_path):
+    path = tmp_path / "a.vec"
+    path.write_text("3 2\nThe 0.5 1\nthe 7 7\ndog -1 2e-3\n", encoding="utf-8")
+    vectors = read_vectors(path)
+    assert {word: vector.tolist() for word, vector in vectors.items()} == {
+        "the": [0.5, 1.0],
+        "dog": [-1.0, np.float32(2e-3)],
+    }
+    assert list(read_vectors(path, limit=1)) == ["the"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("the 1 2\ndog 1\n", r"a.vec:2: a word is not followed by 2 numbers"),
+        ("the 1 x\n", r"a.vec:1: a word is not followed by 2 numbers"),
+        ("the 1 nan\n", r"a.vec:1: a word is not followed by 2 numbers"),
+        ("the\n", r"a.vec:1: a word is not followed by numbers"),
+        ("", r"a.vec: no vectors"),
+    ],
+)
+def test_broken_vectors_are_refused(tmp_path, text, message):
+    path = tmp_path / "a.vec"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        read_vectors(path)
