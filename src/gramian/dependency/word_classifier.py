@@ -124,8 +124,15 @@ class WordClassifier:
         return BoundedCache(lambda form: _candidates(self._rows, form))
 
     @cached_property
-    def _word_views(self) -> BoundedCache[Word, tuple[int, ...]]:
-        return BoundedCache(lambda word: _word_views(self._rows, word))
+    def _first_class(self) -> dict[str, int]:
+        """The most frequent class of each known word."""
+        return {key[2:]: int(row[0]) for key, row in self._rows.items() if key[0] in "wW"}
+
+    @cached_property
+    def _word_views(self) -> BoundedCache[Word, Views]:
+        return BoundedCache(
+            lambda word: _word_views(self._first_class, word, int(self._candidates_of[word[0]][0]))
+        )
 
     def _views_of(self, words: Sequence[Word]) -> Views:
         views = np.zeros((len(VIEWS), len(words) + 2 * _PADDING), np.int64)
@@ -304,30 +311,28 @@ def _unknown_candidates(rows: Mapping[str, Ints], form: str) -> Ints:
     return np.asarray(list(numbers), np.int32)
 
 
-def _word_views(rows: Mapping[str, Ints], word: Word) -> tuple[int, ...]:
+def _word_views(first_class: Mapping[str, int], word: Word, likely_class: int) -> Views:
     form, tag = word
     lower, coarse_tag = form.lower(), tag.partition("\t")[0]
-    known = next((rows[key] for key in (f"W {lower}", f"w {lower}") if key in rows), None)
-    row = _unknown_candidates(rows, form) if known is None else known
     parts = (
-        f"w {lower}" if known is not None else "",
+        f"w {lower}" if lower in first_class else "",
         f"s {shape(form)}",
         *(f"e {lower[-size:]}" if len(lower) >= size else "" for size in range(1, 7)),
         *(f"p {lower[:size]}" if len(lower) > size else "" for size in (2, 3, 4)),
-        f"x {row[0]}",
+        f"x {likely_class}",
         f"t {tag}",
         f"u {coarse_tag}",
         *(f"e {lower[-size:]}" if len(lower) >= size else "" for size in (7, 8)),
-        *_stem(rows, lower),
+        *_stem(first_class, lower),
         *(f"3 {lower[-end - 3 : -end]}" if len(lower) >= end + 3 else "" for end in range(1, _TRIGRAMS + 1)),
     )
-    return tuple(crc32(part.encode("utf-8", "surrogatepass")) if part else 0 for part in parts)
+    return np.array([crc32(part.encode("utf-8", "surrogatepass")) if part else 0 for part in parts])
 
 
-def _stem(rows: Mapping[str, Ints], lower: str) -> tuple[str, str, str]:
+def _stem(first_class: Mapping[str, int], lower: str) -> tuple[str, str, str]:
     """Return what follows the stem of a word, the class of the stem, and the length of what follows; empty texts without a stem."""
     for size in range(len(lower) - 1, _SHORTEST_STEM - 1, -1):
-        for key in (f"W {lower[:size]}", f"w {lower[:size]}"):
-            if key in rows:
-                return f"r {lower[size:]}", f"m {rows[key][0]}", f"n {len(lower) - size}"
+        number = first_class.get(lower[:size])
+        if number is not None:
+            return f"r {lower[size:]}", f"m {number}", f"n {len(lower) - size}"
     return "", "", ""
