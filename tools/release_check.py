@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 DATA = re.compile(r"\.(mrg|psd|conllu|conll|parquet|csv)(\.(gz|xz|bz2|zst))?$")
-_BANK = 50_000  # bytes of a bank of trees that tests have
+_BANK = 50_000  # bytes of a bank of trees that were written for gramian
 LARGEST = {"whl": 120, "gz": 140}  # megabytes
 PYTHONS = ("python3.11", "python3.12", "python3.13", "python3.14")
 FIRST_HOUR = (
@@ -88,12 +88,12 @@ def faults_of_installation(package: Path, python: str, folder: Path) -> list[str
 
 
 def faults_of_contents(files: dict[str, int]) -> list[str]:
-    """Return what should not be inside, of files with their bytes: data, but for small banks written for the tests, and leftovers."""
+    """Return what should not be inside, of files with their bytes: data, but for small banks written for gramian, and leftovers."""
     odd = []
     for name, size in files.items():
-        for_tests = "tests/" in name and size < _BANK
+        is_written = ("tests/" in name or "tools/english/" in name) and size < _BANK
         is_hidden = any(part.startswith(".") for part in name.split("/")) and not name.endswith(".gitignore")
-        if (DATA.search(name) and not for_tests) or name.endswith(".pyc") or is_hidden:
+        if (DATA.search(name) and not is_written) or name.endswith(".pyc") or is_hidden:
             odd.append(f"{name} should not be inside")
     return odd
 
