@@ -43,9 +43,9 @@ class Pruning:
     """In the coarse chart, phrases whose guessed posterior is below this share of their span's best are dropped. The guess takes the words
     around for a chain of tags (Caraballo & Charniak 1998). 0 keeps all."""
     item: float = option(Number(0), default=1e-4)
-    """Coarse posterior below which an item or an edge does not reach the fine pass."""
+    """Coarse posterior below which an item does not reach the fine pass."""
     edge: float = option(Number(0), default=2e-5)
-    """Coarse posterior below which an item or an edge does not reach the fine pass."""
+    """Coarse posterior below which an edge does not reach the fine pass."""
     fine: float = option(Number(0), default=1e-6)
     """Fine posterior below which an item or an edge counts as impossible on the way down."""
     guess: float = option(Number(0), default=2e-7)

@@ -67,7 +67,7 @@ class Clustering:
     noise: Noise | None = option(or_none(OneOf(*get_args(Noise))), default=None)
     """``"dropout"``, ``"additive"`` or ``"multiplicative"``, to make models that differ."""
     noise_level: float = option(Number(0, below=1), default=0.1)
-    """``"dropout"``, ``"additive"`` or ``"multiplicative"``, to make models that differ."""
+    """Share of the features that are dropped, or variance of the noise relative to the projections."""
 
 
 @estimator

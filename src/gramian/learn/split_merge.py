@@ -53,11 +53,11 @@ class SplitMerge(Learner):
     n_states: int = option(Whole(1), default=64)
     """The most states a symbol gets."""
     split_steps: int = option(Whole(0), default=12)
-    """Steps of expectation-maximisation after splitting, after merging, and with smoothing."""
+    """Steps of expectation-maximisation after splitting."""
     merge_steps: int = option(Whole(0), default=5)
-    """Steps of expectation-maximisation after splitting, after merging, and with smoothing."""
+    """Steps of expectation-maximisation after merging."""
     smooth_steps: int = option(Whole(0), default=3)
-    """Steps of expectation-maximisation after splitting, after merging, and with smoothing."""
+    """Steps of expectation-maximisation with smoothing, at the end of a cycle."""
     merge: float = option(Number(0, 1), default=0.5)
     """Share of the splits that are taken back."""
     smoothing: Smoothing = option(InstanceOf(Smoothing), default=Smoothing())

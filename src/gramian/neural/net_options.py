@@ -17,19 +17,19 @@ class NetSize:
     """Units of the parts of a span net."""
 
     word: int = option(Whole(1), default=100)
-    """Length of the vectors of words and of characters, and units of the characters' LSTM in each direction."""
+    """Length of the vector of a word."""
     char: int = option(Whole(1), default=32)
-    """Length of the vectors of words and of characters, and units of the characters' LSTM in each direction."""
+    """Length of the vector of a character."""
     char_units: int = option(Whole(1), default=50)
-    """Length of the vectors of words and of characters, and units of the characters' LSTM in each direction."""
+    """Units of the LSTM over the characters of a word, in each direction."""
     layers: int = option(Whole(1), default=2)
-    """Of the LSTM over words; units in each direction."""
+    """Layers of the LSTM over words."""
     units: int = option(Whole(1), default=200)
-    """Of the LSTM over words; units in each direction."""
+    """Units of the LSTM over words, in each direction."""
     hidden: int = option(Whole(1), default=250)
-    """Of the layer between fenceposts and the scores of labels."""
+    """Units of the layer between fenceposts and the scores of labels."""
     tag_hidden: int = option(Whole(1), default=100)
-    """Of the layer between words and the scores of tags."""
+    """Units of the layer between words and the scores of tags."""
 
     @classmethod
     def of(cls, weights: Mapping[str, npt.NDArray[Any]]) -> NetSize:
