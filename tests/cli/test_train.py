@@ -464,7 +464,7 @@ def test_help_is_short_and_all_settings_are_listed(train):
     lines = listed.split("\n")
     described = [line.startswith("    ") for head, line in pairwise(lines) if not head.startswith("    ")]
     assert all(described)
-    assert "merge  (number >= 0, <= 1; default 0.0)" in lines
+    assert "merge  (number >= 0, <= 1; default 0.5)" in lines
 
 
 def test_every_parameter_of_a_paper_is_a_setting(train):
