@@ -8,10 +8,11 @@ next word would have fitted on the line. Scripts without spaces are split behind
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import ClassVar, NamedTuple
 
 from gramian.io.bounded_cache import BoundedCache
+from gramian.text.case import is_title_case, is_upper_case
 from gramian.text.feature_scores import FeatureScores
 
 _CHUNK = re.compile(r"[^\s。！？]*[。！？]+[」』）”’\"')]*|\S+")
@@ -45,7 +46,7 @@ class PlacedText:
 class Gap(NamedTuple):
     """A possible boundary behind ``text[:end]``: the last marks, the last word, the kind of the next word, and all features.
 
-    `certain` is what a rule about full stops says, which no score overrules; None if no rule applies.
+    `certain` is what a rule about full stops or headlines says, which no score overrules; None if no rule applies.
     """
 
     end: int
@@ -115,6 +116,7 @@ def _gaps(text: str, start: int, end: int) -> Iterator[tuple[Gap, bool]]:
     width = _wrapped_at(text[start:end])
     ends = [_ENDING.search(word) is not None for word in words]
     ahead = _distances(ends)
+    headline = _headlines(text, chunks)
     since = 0
     for index in range(len(words) - 1):
         since += 1
@@ -127,9 +129,23 @@ def _gaps(text: str, start: int, end: int) -> Iterator[tuple[Gap, bool]]:
         if forced or ends[index] or not right.lstrip(_OPENING)[:1].islower() or not left[-1].isalnum():
             before = words[index - 1] if index else ""
             after = words[index + 2] if index + 2 < len(words) else ""
-            yield _gap(chunks[index].end(), (before, left, right, after), since, ahead[index + 1]), forced
+            gap = _gap(chunks[index].end(), (before, left, right, after), since, ahead[index + 1])
+            is_inside = not gap.mark and headline[index] and "\n" not in between
+            yield gap._replace(certain=False) if is_inside else gap, forced
         if ends[index]:
             since = 0
+
+
+def _headlines(text: str, chunks: Sequence[re.Match[str]]) -> list[bool]:
+    """Return for each chunk whether its line is in title case or in capitals: no sentence ends there without a mark."""
+    found: list[bool] = []
+    line: list[str] = []
+    for chunk, following in zip_longest(chunks, chunks[1:]):
+        line.append(chunk[0])
+        if following is None or "\n" in text[chunk.end() : following.start()]:
+            found += [is_title_case(line) or is_upper_case(line)] * len(line)
+            line = []
+    return found
 
 
 def _wrapped_at(paragraph: str) -> int:

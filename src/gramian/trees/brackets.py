@@ -217,8 +217,11 @@ def _parse_record(
     if token := _TOKEN.search(pieces[0]):
         outside = "')' closes nothing" if token[0].startswith(")") else "text outside brackets"
         if pieces[0].split("\n", 1)[0].count("\t") == _CONLLU_TABS or _CONLLU_COMMENT.match(pieces[0]):
-            outside = "this is CoNLL-U, not bracketed trees; 'gramian dep train' learns from it"
-        yield locator.error(outside, 0, token.start())
+            yield locator.error(
+                "this is CoNLL-U, not bracketed trees", 0, token.start(), "'gramian dep' takes CoNLL-U"
+            )
+        else:
+            yield locator.error(outside, 0, token.start())
     many_lines = "\n" in text[:-1]
     line, counted = first_line, 0
     labels: list[str] = []  # of the open phrases
@@ -296,7 +299,7 @@ class _FaultLocator:
     def _line_ends(self) -> list[int]:
         return [match.start() for match in re.finditer("\n", self._text)]
 
-    def error(self, message: str, index: int, offset: int) -> BracketError:
+    def error(self, message: str, index: int, offset: int, hint: str | None = None) -> BracketError:
         """Return the error for a fault at `offset` in a piece; -1 is its opening bracket."""
         position = self._starts[index] + offset
         n_lines = bisect_left(self._line_ends, position)
@@ -310,5 +313,5 @@ class _FaultLocator:
             self._first_line + n_lines,
             position - start + 1,
             excerpt=self._text[start:end] if end - start <= _LONGEST_EXCERPT else None,
-            hint="mend the tree, or leave it out with --skip-broken (in Python: broken='skip')",
+            hint=hint or "mend the tree, or leave it out with --skip-broken (in Python: broken='skip')",
         )

@@ -110,3 +110,10 @@ def test_initials_titles_amounts_and_acronyms(sentences):
         assert all((gap.end in cuts) == gap.certain for gap in gaps(text) if gap.certain is not None)
     ends = {len(" ".join(sentences[: n + 1])) for n in range(len(sentences))}
     assert all((gap.end in ends) == gap.certain for gap in gaps(text) if gap.certain is not None)
+
+
+@pytest.mark.parametrize("line", ["Mill to Close After Long Strike", "MILL TO CLOSE AFTER LONG STRIKE"])
+def test_headlines_end_where_their_line_ends(line):
+    ends_anywhere = SentenceSegmenter(FeatureScores.of({"bias": 1.0}))
+    assert parts(f"{line}\nIt is old.", ends_anywhere)[0] == line
+    assert len(parts("we met Mill owners Then we left", ends_anywhere)) > 1

@@ -116,7 +116,7 @@ def test_nothing_half_written(tmp_path):
         ("(A a)\n (S (A a))))", 2, 11, "')' closes nothing"),
         ("(A a)\n)", 2, 1, "')' closes nothing"),
         ("(A a)\n  words", 2, 3, "text outside brackets"),
-        ("# sent_id = a-1", 1, 1, "this is CoNLL-U, not bracketed trees; 'gramian dep train' learns from it"),
+        ("# sent_id = a-1", 1, 1, "this is CoNLL-U, not bracketed trees"),
         ("(S (A a) b)", 1, 10, "'b' stands outside a tag"),
         ("(S b (A a))", 1, 4, "'b' stands beside phrases, without a tag"),
         ("(A a)\n(S\n (A))", 3, 3, "'A' has neither children nor a word"),
