@@ -115,17 +115,13 @@ class NumbaBackend:
     def _words(self, batch: Sequence[ChartInput]) -> Words:
         """Return the words of sentences as the kernels want them."""
         lengths = np.array([len(sentence.words) for sentence in batch])
-        tags, scores, states = [], [], []
-        for sentence in batch:
-            for word in sentence.words:
-                tags.append(word.tags)
-                scores.append(word.coarse)
-                states.append(word.states)
+        words = [word for sentence in batch for word in sentence.words]
+        tags = [word.tags for word in words]
         start = np.array([0, *accumulate(map(len, tags))], np.int32)
-        symbols = np.concatenate(tags) + self._n_phrases
-        given = Tags(start, symbols, np.concatenate(scores).astype(np.float64))
-        allowed = self._allowed(batch, lengths)
-        return Words(np.append(0, lengths.cumsum()), given, np.concatenate(states), allowed)
+        scores = np.concatenate([word.coarse for word in words]).astype(np.float64)
+        states = np.concatenate([word.states for word in words])
+        given = Tags(start, np.concatenate(tags) + self._n_phrases, scores)
+        return Words(np.append(0, lengths.cumsum()), given, states, self._allowed(batch, lengths))
 
     def _allowed(self, batch: Sequence[ChartInput], lengths: Longs) -> AllowedRows:
         """Return what sentences allow in one table; those that share a table of symbols share its rows."""

@@ -25,7 +25,6 @@ from gramian.chart.tree_arrays import to_tree
 from gramian.errors import GramianError, InputError, OptionError
 from gramian.grammar.lexicon import joined
 from gramian.grammar.lpcfg import LPCFG
-from gramian.io.bounded_cache import BoundedCache
 from gramian.io.reading import Source
 from gramian.parsing.calibration import Calibration
 from gramian.parsing.fallbacks import FallbackParser
@@ -38,7 +37,7 @@ from gramian.parsing.sentences import ParseRequest, ReadSentence, Sentence, read
 from gramian.parsing.words import WordTable
 from gramian.settings import declared_settings, find_setting
 from gramian.text.case import CaseRestorer
-from gramian.text.language import UNDETERMINED, foreign_language
+from gramian.text.language import UNDETERMINED, LanguageCheck
 from gramian.text.sentence_segmenter import SentenceSegmenter
 from gramian.text.text_processor import sentences_in
 from gramian.threads import alone, batches_in_order
@@ -136,7 +135,7 @@ class Parser:
         )
         lexicon = joined([grammar.lexicon for grammar in model.grammars])
         self._restorer = CaseRestorer(lexicon.words, lexicon.word_count) if self.restore_case else None
-        self._known = BoundedCache(self.knows)
+        self._foreign_language = LanguageCheck(model.language, self.knows)
         self._has_warned = False
         is_single = len(model.grammars) == 1 and not experts  # then all combinations are the same
         self.calibration = model.calibration.get("product" if is_single else self.combination, Calibration())
@@ -415,9 +414,7 @@ class Parser:
 
     def _prepared(self, read: ReadSentence) -> ReadSentence:
         """Return a sentence with its case restored, or with the language that it seems to be in."""
-        language = foreign_language(
-            read.tokens, self.model.language, self._known.__getitem__, chunks=read.chunks
-        )
+        language = self._foreign_language(read.tokens, read.chunks)
         if language is not None:
             return read._replace(language=language)
         tokens = None if self._restorer is None else self._restorer.restore(read.tokens)

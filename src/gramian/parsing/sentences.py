@@ -62,16 +62,15 @@ class ReadSentence(NamedTuple):
 
     @property
     def chunks(self) -> list[str]:
-        """The tokens, joined where no white space stood between them in the text."""
+        """The tokens, joined where no white space stood between them in the text; none if they have no places in it."""
         chunks: list[str] = []
-        offsets = self.offsets
-        if offsets is None:
-            return self.tokens
-        for index, token in enumerate(self.tokens):
-            if index and offsets[index - 1][1] == offsets[index][0]:
+        end = -1
+        for token, (start, next_end) in zip(self.tokens, self.offsets or (), strict=False):
+            if start == end:
                 chunks[-1] += token
             else:
                 chunks.append(token)
+            end = next_end
         return chunks
 
 

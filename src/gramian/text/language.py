@@ -77,6 +77,46 @@ def foreign_language(
     return language if count and coverage < 1 and not n_expected and evidence >= len(spelt) else None
 
 
+class LanguageCheck:
+    """Tells sentences in other languages than the expected one, most of the others by one look at each of their words.
+
+    Parameters
+    ----------
+    expected : str, optional
+    is_known : callable
+        As for :func:`foreign_language`.
+    """
+
+    def __init__(self, expected: str | None, is_known: Callable[[str], bool]) -> None:
+        self._expected, self._is_known = expected, is_known
+        self._words = BoundedCache(self._word)
+
+    def __call__(self, words: Sequence[str], chunks: Sequence[str] = ()) -> str | None:
+        """Return what :func:`foreign_language` does."""
+        known: set[str] = set()
+        unknown: set[str] = set()
+        looked_up = self._words
+        is_plain = self._expected is not None
+        for word in words:
+            lower, is_known, has_doubt = looked_up[word]
+            if has_doubt:
+                is_plain = False
+            (known if is_known else unknown).add(lower)
+        for chunk in chunks:
+            if looked_up[chunk][2]:
+                is_plain = False
+        known.discard("")
+        if is_plain and len(known) >= _LOW_COVERAGE * (len(known) + len(unknown)):
+            return None
+        return foreign_language(words, self._expected, lambda lower: lower not in unknown, chunks=chunks)
+
+    def _word(self, word: str) -> tuple[str, bool, bool]:
+        """Return a word in small letters, empty if it has none, whether it is known, and whether it may tell another language."""
+        lower = word.lower() if word[:1].isalpha() else ""
+        codes = [codes for _, codes in _FUNCTION_WORDS[word] if self._expected not in codes]
+        return lower, not lower or self._is_known(lower), bool(codes) or not word.isascii()
+
+
 @cache
 def _lists() -> dict[str, tuple[list[str], frozenset[str]]]:
     """Return the function words and the typical letters of each language."""
