@@ -69,11 +69,11 @@ class Lexicon:
 
     @cached_property
     def _word_number(self) -> dict[str, int]:
-        return {word: number for number, word in enumerate(self.words)}
+        return dict(zip(self.words, range(len(self.words)), strict=True))
 
     @cached_property
     def _feature_number(self) -> dict[str, int]:
-        return {feature: number for number, feature in enumerate(self.features)}
+        return dict(zip(self.features, range(len(self.features)), strict=True))
 
     @cached_property
     def entry_word(self) -> npt.NDArray[np.int64]:
@@ -96,7 +96,7 @@ class Lexicon:
 
     @cached_property
     def _class_number(self) -> dict[str, int]:
-        return {name: number for number, name in enumerate(self.classes)}
+        return dict(zip(self.classes, range(len(self.classes)), strict=True))
 
     @cached_property
     def _class_start(self) -> npt.NDArray[np.int64]:
