@@ -7,7 +7,7 @@ cells, from the words and tags around both ends. This is the latter: a log-linea
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +43,7 @@ CELLS = kernels.CellTemplates(
         first=40, views=VIEWS, places={"a": (0, 0), "b": (1, 0)}, small={"width": range(kernels.LENGTHS)},
     ),
 )  # fmt: skip
-_PADDING = [(0,) * len(VIEWS)] * PADDING
+_PADDING = [0] * len(VIEWS) * PADDING
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,10 +84,17 @@ class CellModel:
     def batch(self, sentences: Sequence[Sequence[str]]) -> kernels.CellBatch:
         """Return sentences as the kernels read them, without tags."""
         numbers = self._forms.numbers
-        columns = [[*_PADDING, *((*numbers[word], 0) for word in words), *_PADDING] for words in sentences]
-        table = np.array(list(chain.from_iterable(columns)), np.int64).reshape(-1, len(VIEWS))
+        values: list[int] = []
+        for words in sentences:
+            values += _PADDING
+            for word in words:
+                values += numbers[word]
+                values.append(0)
+            values += _PADDING
+        columns = (len(words) + 2 * PADDING for words in sentences)
+        table = np.array(values, np.int64).reshape(-1, len(VIEWS))
         cells = (len(words) * (len(words) + 1) // 2 for words in sentences)
-        first_column = np.array([0, *accumulate(map(len, columns))], np.int64)
+        first_column = np.array([0, *accumulate(columns)], np.int64)
         first_cell = np.array([0, *accumulate(cells)], np.int64)
         return kernels.CellBatch(np.ascontiguousarray(table.T), first_column, first_cell)
 
