@@ -422,6 +422,18 @@ def test_words_of_drawings_do_not_overlap(page):
                 assert apart, css
 
 
+def test_no_two_arcs_share_a_line(page):
+    page.open(f"s={SENTENCE}")
+    paths = page.browser.execute_script(
+        "return [...document.querySelectorAll('svg.arcs path:not(.tip):not(.root)')].map(one => one.getAttribute('d'))"
+    )
+    ends = [
+        float(end) for path in paths for end in (path[1:].split()[0], path.rpartition("V")[0].split()[-2])
+    ]
+    assert len(paths) == len(SENTENCE.split()) - 1
+    assert len({round(end, 1) for end in ends}) == len(ends)
+
+
 def test_words_on_the_map_of_states_cover_neither_words_nor_states(page):
     page.open("tab=states&label=NN")
     page.until(lambda: page.all("svg.map g"))
