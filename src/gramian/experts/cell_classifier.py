@@ -39,8 +39,8 @@ class CellClassifier(Estimator):
     >>> bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps) (RB well)) (. .))")] * 20)
     >>> model = CellClassifier(threshold=0.2).fit(bank).model_
     >>> cells = model.open_cells(["the cat sleeps well .".split()])
-    >>> [int(cell) for cell in (cells & 1).nonzero()[0]]  # words, subject, predicate, sentence
-    [0, 1, 2, 3, 4, 5, 7, 14]
+    >>> [int(cell) for cell in cells.nonzero()[0]]  # words, subject, predicate, two ways to binarise the sentence, sentence
+    [0, 1, 2, 3, 4, 5, 7, 11, 12, 14]
     """
 
     _: KW_ONLY
