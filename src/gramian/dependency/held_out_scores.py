@@ -21,8 +21,8 @@ from gramian.trees import Sentence
 
 _PARTS = 10
 _MIN_SENTENCES = 50
-_FACTOR_WEIGHTS = (0.25, 0.5, 0.75, 1.0)
-_NET_WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
+_FACTOR_WEIGHTS = (0.25, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+_NET_WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 1.25)
 _RELATION_WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 _MIN_PROBABILITY = 1e-5
 
@@ -56,12 +56,17 @@ class ArcTraining:
     templates: TemplateChoice = ALL_TEMPLATES
 
     def held_out_parts(self, count: int) -> list[list[int]]:
-        """Return the indices of the first tenths of the trees; empty parts if there are few trees."""
+        """Return the indices of tenths of the trees, at most ten; empty parts if there are few trees.
+
+        A tenth is contiguous: sentences of one document share words, so that others of the document would make log-linear models look
+        better than they are on new text.
+        """
         parts: list[list[int]] = [[] for _ in range(count)]
         for index in range(len(self.sentences)) if self.n_gold >= _MIN_SENTENCES else ():
             number = index % self.n_trees
-            if number < self.n_gold and number % _PARTS < count:
-                parts[number % _PARTS].append(index)
+            part = number * _PARTS // self.n_gold
+            if number < self.n_gold and part < count:
+                parts[part].append(index)
         return parts
 
     def scores(self, fold: Sequence[int], *, has_relations: bool = True) -> list[HeldOutScores]:

@@ -103,7 +103,7 @@ class ArcNetOptions:
         Fixed vectors of words; see :func:`gramian.neural.word_vectors.read_vectors`.
     """
 
-    count: int = option(Whole(1), default=1)
+    count: int = option(Whole(1, 10), default=1)
     epochs: int = option(Whole(1), default=30)
     layers: int = option(Whole(1), default=2)
     units: int = option(Whole(1), default=100)

@@ -104,8 +104,10 @@ def test_scores_are_those_of_models_that_have_not_seen_a_sentence():
     training = arc_training()
     assert replace(training, n_gold=40).held_out_parts(2) == [[], []]  # of few trees none are held out
     fold, other_fold = training.held_out_parts(2)
-    assert fold == list(range(0, 80, 10))
-    assert other_fold == list(range(1, 80, 10))
+    assert fold == list(range(8))
+    assert other_fold == list(range(8, 16))
+    twice = replace(training, sentences=[*TRAIN, *TRAIN])  # two versions of each sentence
+    assert twice.held_out_parts(1) == [[*range(8), *range(80, 88)]]
     _, second = training.scores(fold)[:2]
     changed = [TEST[0] if index == fold[0] else sentence for index, sentence in enumerate(TRAIN)]
     relations = [[token.deprel for token in sentence.tokens] for sentence in changed]
