@@ -61,6 +61,8 @@ def test_an_edit_is_parsed_again_at_once(client):
     assert "(VP (VBD saw) (NP (DT the) (NN picture)) (PP (IN with)" in after["tree"]
     assert after["forbidden"] == [low]
     assert (after["revision"], after["undoable"]) == (1, 1)
+    assert not [one for one in after["suggestions"] if one["node"] == low]
+    assert "retag" in {one["action"] for one in after["suggestions"]}
     kept = ask(client, "annotate", action="require", **high, revision=1, generation=0)
     assert [one["label"] for one in kept["nodes"] if one["held"]] == ["PP"]
     assert all(node["confidence"] is not None for node in kept["nodes"])  # colours stay
@@ -230,6 +232,22 @@ def test_two_tabs_on_one_bank(page):
     page.browser.switch_to.window(second)
     page.browser.close()
     page.browser.switch_to.window(first)
+
+
+@in_browser
+def test_a_suggestion_is_taken_by_a_click(page):
+    page.open("tab=annotate&who=anna&name=00001")
+    page.until(lambda: page.all("#anno-suggestions button"))
+    before = tree(page)
+    for button in page.all("#anno-suggestions button"):
+        name = button.get_attribute("aria-label")
+        if name.endswith(" for Anna"):
+            tag = name.partition(" ")[0]
+            page.click(button)
+            break
+    page.until(lambda: tree(page) != before)
+    assert any(one.startswith(f"{tag}: Anna") for one in tree(page))
+    assert page.attributes("svg.tree .held", "aria-label")[0].startswith(f"{tag}: Anna")
 
 
 @in_browser

@@ -22,7 +22,7 @@ RECIPES = {
     "tensor": "rules of low rank: states, rank and gate against time and F1 (Cohen and Collins 2012)",
     "noise": "models against F1 for each scheme of noise and each way to combine them (Narayan and Cohen 2015)",
     "self-training": "sentences without trees against F1, for teacher, student and one grammar (Huang, Harper and Petrov 2010)",
-    "annotate": "actions of a simulated annotator, and F1 by annotated trees, chosen actively or at random",
+    "annotate": "clicks of a simulated annotator, and F1 by annotated trees, chosen actively or at random",
     "wfa": "automata of tags: states against word error rate (Balle et al. 2014)",
     "pautomac": "PAutomaC problems of a folder: perplexity against that of the true automaton (Verwer et al. 2014)",
     "spice": "SPiCe problems of a folder: how well the next symbol is ranked (Balle et al. 2016)",

@@ -41,7 +41,6 @@ def measure(task: Task) -> dict[str, Any]:
     proposer = Proposer(None, labels)
     figures: dict[str, Any] = {}
     for size in sorted(settings["sizes"]):
-        figures |= _counted(proposer, pool, done, random, settings["counted"], len(done))
         done += _selected(pool, done, size - len(done), proposer, settings["selection"])
         began = time.process_time()
         proposer = train_proposer([pool[index].normal for index in done], labels, settings["states"])
@@ -49,7 +48,8 @@ def measure(task: Task) -> dict[str, Any]:
         trees = [proposal.tree for proposal in proposer.propose([tree.normal.words for tree in test])]
         figures[f"f1/{size}"] = score_trees(trees, test, settings["preset"])["f1"]
         figures[f"words/{size}"] = sum(pool[index].length for index in done)
-    return figures | _counted(proposer, pool, done, random, settings["counted"], len(done))
+        figures |= _counted(proposer, pool, done, random, settings["counted"], size)
+    return figures
 
 
 def _selected(
@@ -110,7 +110,7 @@ def sections(results: Results) -> list[Section]:
     efforts = [
         [SELECTIONS[name], size, *(results.value(name, f"{column}/{size}") for column in columns)]
         for name in selections
-        for size in [0, *sizes]
+        for size in sizes
     ]
     title = "Mean effort for a tree, by trees that the parser has learnt from"
     counted = Table("effort", title, ["selection", "trees", *columns], efforts)
