@@ -90,7 +90,7 @@ def label(options: argparse.Namespace) -> None:
     from gramian.neural.distillation import distil
     from gramian.neural.net_trainer import best_device
 
-    target = options.work / "soft.npz"
+    target = options.work / "soft.jsonl.gz"
     if target.exists():
         return
     trees, device = gold_trees(options), best_device(options.device)
@@ -146,7 +146,7 @@ def train_net(options: argparse.Namespace, kind: str, number: int) -> None:
         )
         net.fit(trees)
     else:
-        soft = list(read_soft_trees(options.work / "soft.npz"))
+        soft = list(read_soft_trees(options.work / "soft.jsonl.gz"))
         held, kept = trees[19::20], [tree for place, tree in enumerate(trees, 1) if place % 20]
         held_words = {tree.words for tree in held}
         text = soft[len(trees) :]

@@ -55,7 +55,7 @@ _FILES = {
     "vectors": "vectors.npz",
     "text": "text.tsv.gz",
     **{f"teacher-{fold}": f"teacher-{fold}.net" for fold in range(FOLDS)},
-    "soft": "soft.npz",
+    "soft": "soft.jsonl.gz",
     "silver": "silver.mrg.gz",
     "grammar": "student.grammar",
     "net": "student.net",

@@ -61,16 +61,16 @@ def distil(
             start, end = _cells(longest)
             for row, number in enumerate(batch):
                 words = tuple(sentences[number])
-                places, chain, share = rows[0].of(row)
-                inside = end[places] <= len(words)
-                found = zip(
-                    start[places[inside]].tolist(), end[places[inside]].tolist(),
+                cells, chain, share = rows[0].of(row)
+                inside = end[cells] <= len(words)
+                labelled = zip(
+                    start[cells[inside]].tolist(), end[cells[inside]].tolist(),
                     chain[inside].tolist(), share[inside].tolist(), strict=True,
                 )  # fmt: skip
                 given = tags[number] if tags else ()
                 soft[number] = SoftTree(
                     words,
-                    tuple((first, last, chains[column], value) for first, last, column, value in found),
+                    tuple((first, last, chains[column], value) for first, last, column, value in labelled),
                     _tags(rows[1].of(row), len(words), tag_names, tag_number, given),
                 )
     return [soft[number] for number in range(len(sentences))]
